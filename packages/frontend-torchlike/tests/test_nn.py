@@ -332,3 +332,11 @@ def test_losses_reduce_as_asked():
     assert F.l1_loss(a, b).item() == 1.5
     with pytest.raises(ValueError, match="x is not a valid value for reduction"):
         F.mse_loss(a, b, reduction="x")
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "tanh"])
+def test_functions_that_call_a_method_say_what_they_take(name):
+    function = getattr(torchlike.nn.functional, name)
+    assert function(torchlike.zeros(2)).tolist() == getattr(torchlike.zeros(2), name)().tolist()
+    with pytest.raises(TypeError, match=rf"aten::{name}\(\): argument 'self' \(position 1\) must be Tensor, not list"):
+        function([1.0])

@@ -40,12 +40,14 @@ _OPERATORS: Final[LazyTable[Callable[..., Tensor]]] = LazyTable(_find, lambda: [
 
 def sigmoid(input: Tensor) -> Tensor:
     """Return ``1 / (1 + exp(-input))``, by the tensor's method, as torch."""
-    return input.sigmoid()
+    method = getattr(input, "sigmoid", None)
+    return FUNCTIONS["sigmoid"](input) if method is None else method()  # which says what it takes
 
 
 def tanh(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent, by the tensor's method, as torch."""
-    return input.tanh()
+    method = getattr(input, "tanh", None)
+    return FUNCTIONS["tanh"](input) if method is None else method()
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
