@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-try:
-    from test_layers import compare
-    from test_rows import dtype_of, values, ways
-finally:
-    sys.path.pop(0)
+from test_layers import compare
+from test_rows import dtype_of, values, ways
 
 SHAPES = [
     (1,),

@@ -18,11 +18,7 @@ from dispatch_backend_cpu.ops.support.compiled_kernels import LOOPS
 if LOOPS is None:
     pytest.skip("compiled kernels are turned off", allow_module_level=True)
 
-sys.path.insert(0, str(Path(__file__).parent))
-try:
-    from cpu_programs import Program
-finally:
-    sys.path.pop(0)
+from cpu_programs import Program
 
 pytestmark = pytest.mark.no_pipeline(reason="some programs open one")
 PROGRAMS = int(os.environ.get("DISPATCH_NATIVE_PROGRAMS", "2000"))

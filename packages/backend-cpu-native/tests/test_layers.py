@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import itertools
 import random
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-try:
-    from test_rows import COMPILED, LOOPS, dtype_of, plain, same, values, ways
-finally:
-    sys.path.pop(0)
+from test_rows import COMPILED, LOOPS, dtype_of, plain, same, values, ways
 
 from dispatch_backend_cpu.arrays import dtype_of as scalar_of
 

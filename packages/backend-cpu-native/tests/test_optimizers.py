@@ -8,7 +8,6 @@ import sys
 import threading
 import warnings
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,11 +23,7 @@ from dispatch_backend_cpu.ops.support.compiled_kernels import LOOPS
 if LOOPS is None:
     pytest.skip("compiled kernels are turned off", allow_module_level=True)
 
-sys.path.insert(0, str(Path(__file__).parent))
-try:
-    from special_values import values
-finally:
-    sys.path.pop(0)
+from special_values import values
 
 #: Operator → the number of its lists, and the settings that it takes.
 SETTINGS = {

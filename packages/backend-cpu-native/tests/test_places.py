@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,11 +16,7 @@ from dispatch_backend_cpu.ops.support.compiled_kernels import LOOPS
 if LOOPS is None:
     pytest.skip("compiled kernels are turned off", allow_module_level=True)
 
-sys.path.insert(0, str(Path(__file__).parent))
-try:
-    from special_values import values
-finally:
-    sys.path.pop(0)
+from special_values import values
 
 COPIED = [*map(np.dtype, "?bhilBHILefdFD")]
 ADDED = [*map(np.dtype, "fdl")]

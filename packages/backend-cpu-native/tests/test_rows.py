@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,11 +20,7 @@ from dispatch_backend_cpu.ops.support.compiled_kernels import LOOPS
 if LOOPS is None:
     pytest.skip("compiled kernels are turned off", allow_module_level=True)
 
-sys.path.insert(0, str(Path(__file__).parent))
-try:
-    from special_values import values
-finally:
-    sys.path.pop(0)
+from special_values import values
 
 COMPILED = {
     f"{name}{mark}": LOOPS.facts(kernel) | {"kernel": kernel}

@@ -13,14 +13,10 @@ if "DISPATCH_TEST_NATIVE" not in os.environ:
     pytest.importorskip("dispatch_backend_cpu_native._loops", reason="the extension is not built: run nox -s native")
 pytest.importorskip("ml_dtypes")
 
+from training_programs import run_training
+
 from dispatch_backend_cpu.ops.support.compiled_kernels import LOOPS
 from dispatch_core.calls.native import find_front
-
-sys.path.insert(0, str(Path(__file__).parent))
-try:
-    from training_programs import run_training
-finally:
-    sys.path.pop(0)
 
 FRONT = find_front()
 #: Those that are there and on; the front is another package.

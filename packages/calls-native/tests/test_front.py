@@ -99,6 +99,13 @@ def test_an_overload_is_one():
     assert ADD.name == "aten::add.Tensor"
 
 
+def test_it_is_equal_to_itself_alone():
+    assert ADD.__eq__(ADD) is True
+    assert ADD.__ne__(ADD) is False
+    assert ADD.__eq__(front.python_of(ADD)) is NotImplemented
+    assert ADD.__hash__() == hash(ADD)
+
+
 def test_attributes_are_set_and_deleted_in_the_function():
     ADD.note_of_a_test = 1
     assert front.python_of(ADD).note_of_a_test == 1
