@@ -19,7 +19,7 @@ if LOOPS is None:
     pytest.skip("compiled kernels are turned off", allow_module_level=True)
 
 pytestmark = pytest.mark.no_pipeline(reason="the programs open one")
-CHAINS = max(int(os.environ.get("DISPATCH_NATIVE_PROGRAMS", "2000")) // 4, 90)
+CHAINS = max(int(os.environ.get("DISPATCH_NATIVE_PROGRAMS", "2000")) // 4, 400)
 PARTS = 10
 NUMBERS = [0.5, 1.5, -2.0, 3, -1, 0.1, -0.0, float("inf"), float("nan"), 1e300, 1e-300, 2**40]
 VALUES = [0.0, -0.0, 1.0, -1.0, 0.3, 7.5, float("inf"), -float("inf"), float("nan"), 1e38, 1e-45]
