@@ -230,6 +230,11 @@ EQUATIONS = [
     ("ij,j->ij", (2, 3), (1,)),
     ("iij,jkk->ik", (2, 2, 3), (3, 4, 4)),
     ("b...i,oi->b...o", (2, 3, 4), (5, 4)),
+    # Dimensions of size 1 are summed without a product of matrices.
+    ("ij,jk->ki", (2, 1), (1, 3)),
+    ("ij,jk->ik", (1, 1), (1, 1)),
+    ("b...ij,jk->...bik", (2, 3, 1, 1), (1, 4)),
+    ("i,ij->j", (1,), (3, 2)),
 ]
 
 

@@ -232,6 +232,28 @@ class _Plan(NamedTuple):
     sizes: tuple[int, ...] | None
     permutation: tuple[int, ...] | None
 
+    def multiply(self, left: Array, right: Array) -> Array:
+        """Return the product of matrices, or of stacks of them, as the output has it."""
+        if self.turned:
+            left, right = right, left
+        product = (aten.bmm if self.is_stack else aten.mm).default(self.first.of(left), self.second.of(right))
+        if self.sizes is not None:
+            product = aten.reshape.default(product, self.sizes)
+        return product if self.permutation is None else aten.permute.default(product, self.permutation)
+
+
+class _Broadcast(NamedTuple):
+    """The plan where no dimension is summed but those of size 1, which ``sizes`` leaves out."""
+
+    first: _Step
+    second: _Step
+    sizes: tuple[int, ...] | None
+
+    def multiply(self, left: Array, right: Array) -> Array:
+        """Return the product element by element."""
+        product = aten.mul.Tensor(self.first.of(left), self.second.of(right))
+        return product if self.sizes is None else aten.reshape.default(product, self.sizes)
+
 
 def _make_step(labels: Sequence[_Label], shape: tuple[int, ...], order: Sequence[_Label], wanted: list[int]) -> _Step:
     permutation = tuple(labels.index(label) for label in order)
@@ -243,22 +265,26 @@ def _make_step(labels: Sequence[_Label], shape: tuple[int, ...], order: Sequence
 _Sizes = dict[_Label, int]
 
 
-def _is_one_product(a: _Sizes, b: _Sizes, rest: Sequence[_Label]) -> bool:
-    """Return whether all dimensions that are summed are those of both operands, and longer than 1."""
-    summed = bool(rest) and all(a.get(label) == b.get(label) != 1 for label in rest)
-    return summed and all(a[label] == b[label] or 1 in (a[label], b[label]) for label in a.keys() & b.keys())
-
-
 @lru_cache(maxsize=1024)
-def _plan(equation: str, left: tuple[int, ...], right: tuple[int, ...]) -> _Plan | None:
-    """Plan the product of two operands; None where it is more than one product of matrices."""
+def _plan(equation: str, left: tuple[int, ...], right: tuple[int, ...]) -> _Plan | _Broadcast | None:
+    """Plan the product of two operands; None where it is more than one product of matrices or of elements."""
     inputs, output = _parse(equation, [len(left), len(right)])
     a, b = (dict(zip(labels, shape, strict=True)) for labels, shape in zip(inputs, (left, right), strict=True))
     rest = sorted({*a, *b} - set(output), key=str)
-    if len(a) < len(left) or len(b) < len(right) or not _is_one_product(a, b, rest):
+    fit = all(a[label] == b[label] or 1 in (a[label], b[label]) for label in a.keys() & b.keys())
+    if len(a) < len(left) or len(b) < len(right) or not fit:
         return None
     order = [*output, *rest]
     sizes_left, sizes_right = ([shape.get(label, 1) for label in order] for shape in (a, b))
+    if all(a.get(label, 1) == b.get(label, 1) == 1 for label in rest):
+        sizes = tuple(other if one == 1 else one for one, other in zip(sizes_left, sizes_right, strict=True))
+        return _Broadcast(
+            _make_step(inputs[0], left, [label for label in order if label in a], sizes_left),
+            _make_step(inputs[1], right, [label for label in order if label in b], sizes_right),
+            sizes[: len(output)] if rest else None,
+        )
+    if any(a.get(label) != b.get(label) or a[label] == 1 for label in rest):
+        return None
     sides = _find_sides(sizes_left, sizes_right, range(len(output), len(order)))
     operands = [(inputs[0], left, a), (inputs[1], right, b)]
     (labels, shape, mine), (others, other_shape, theirs) = operands[::-1] if sides.turned else operands
@@ -285,22 +311,13 @@ def _plan(equation: str, left: tuple[int, ...], right: tuple[int, ...]) -> _Plan
     )
 
 
-def _multiply_by_plan(plan: _Plan, left: Array, right: Array) -> Array:
-    if plan.turned:
-        left, right = right, left
-    product = (aten.bmm if plan.is_stack else aten.mm).default(plan.first.of(left), plan.second.of(right))
-    if plan.sizes is not None:
-        product = aten.reshape.default(product, plan.sizes)
-    return product if plan.permutation is None else aten.permute.default(product, plan.permutation)
-
-
 def _einsum(equation: str, tensors: Sequence[Array], *, path: Sequence[int] | None = None) -> Array:
     if not tensors:
         raise _fail("must provide at least one operand", "tensors")
     if len(tensors) == 2:
         plan = _plan(equation, *map(dc.shape, tensors))
         if plan is not None:
-            return _multiply_by_plan(plan, *tensors)
+            return plan.multiply(*tensors)
     inputs, output = _parse(equation, [len(dc.shape(tensor)) for tensor in tensors])
     rest = sorted({label for labels in inputs for label in labels} - set(output), key=str)
     order = [*output, *rest]
