@@ -65,6 +65,15 @@ class Row:
         return "" if self.goal is None else "ok" if self.ratio <= self.goal else "missed"
 
 
+def _settle(call: Callable[[], object], seconds: float) -> None:
+    """Make first calls, which are not measured: a function changes in its first forty, and again where a neighbour does."""
+    end = time.perf_counter() + seconds
+    for _ in range(100):
+        call()
+        if time.perf_counter() > end:
+            return
+
+
 def _loops(timer: timeit.Timer, seconds: float) -> int:
     """Return how many calls fill a sample of about ``seconds``."""
     count = 1
@@ -86,7 +95,7 @@ def run(
         beside = measure.beside or _nothing
         parts = beside, measure.beside_reference or beside, measure.floor or _nothing
         for call in (measure.ours, measure.reference, *parts):
-            call()
+            _settle(call, 4 * seconds)
             timer = timeit.Timer(call, timer=clock)
             timers.append((timer, _loops(timer, seconds)))
     samples: list[list[float]] = [[] for _ in timers]
