@@ -312,7 +312,8 @@ def _install_compiled(session: nox.Session) -> None:
     """Install the wheels, and the compiled packages by the compiler that is there."""
     _install_wheels(session, "test", "demo", "jit")
     session.install(*_group("native"))
-    folder = Path(session.create_tmp()) / "wheels"
+    # No temporary folder of the session's: tests of other users' folders would run below it.
+    folder = Path(session.virtualenv.location) / "wheels"
     shutil.rmtree(folder, ignore_errors=True)
     # fmt: off
     session.run(

@@ -50,7 +50,19 @@ VAGUE_VERBS = re.compile(r"(Let|Have|See)\b")
 #: profile is the core's under torch's options. A Graph is a recorded program, or one of torch.fx, which has a Transformer
 #: of graphs beside the network of this name.
 SHARED = frozenset(
-    ["CustomOpDef", "Distribution", "Graph", "Identity", "Library", "Node", "Tensor", "Transformer", "profile"]
+    [
+        "CustomOpDef",
+        "Distribution",
+        "Event",
+        "Graph",
+        "Identity",
+        "Library",
+        "Node",
+        "Stream",
+        "Tensor",
+        "Transformer",
+        "profile",
+    ]
 )
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

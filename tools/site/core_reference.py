@@ -35,7 +35,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "pipelines": (
         "Pipelines and captured functions",
         "Calls that are recorded and run later. The rules: [pipelines](../../pipeline.md), [capture](../../capture.md).",
-        ("dispatch_pipelines", "synchronization"),
+        ("dispatch_pipelines", "runtime"),
     ),
     "plugins": ("Plugins", "Devices that are installed, loaded, or registered by the program.", ("plugins",)),
     "schemas": ("Schemas", "Torch's schema language, parsed and printed.", ("schema",)),

@@ -98,8 +98,8 @@ if TYPE_CHECKING:
     from .plugins.hooks import hookimpl
     from .plugins.in_process import BackendHandle, register_backend
     from .plugins.loading import BackendLoader, backends, kernel_providers, load_backend, refresh
+    from .runtime import DeviceInterface, Event, Stream, computed_for_sizes, current_accelerator, synchronize
     from .schema import FunctionSchema, declare_dtypes
-    from .synchronization import computed_for_sizes, synchronize
 
 __version__ = "0.1.0"
 
@@ -129,17 +129,20 @@ _LATE = {
     "backends": ".plugins.loading",
     "below": ".operators.kernel_handle",
     "capture": ".pipelines",
-    "computed_for_sizes": ".synchronization",
+    "computed_for_sizes": ".runtime",
     "coverage": ".devkit",
     "current_pipeline": ".pipelines",
     "custom_op": ".custom_ops",
     "CustomOpDef": ".custom_ops",
+    "current_accelerator": ".runtime",
     "declare_dtypes": ".schema",
     "define": ".custom_ops",
     "device": ".arrays",
     "device_key": ".arrays",
+    "DeviceInterface": ".runtime",
     "DispatchMode": ".layers.modes",
     "dtype": ".arrays",
+    "Event": ".runtime",
     "explain": ".devkit",
     "fallthrough_kernel": ".operators",
     "fast_redispatch": ".operators.kernel_handle",
@@ -187,8 +190,9 @@ _LATE = {
     "show_progress": ".devkit",
     "storage_of": ".arrays",
     "storage_offset": ".arrays",
+    "Stream": ".runtime",
     "strides": ".arrays",
-    "synchronize": ".synchronization",
+    "synchronize": ".runtime",
     "Tensor": ".custom_ops",
     "trace": ".pipelines",
     "use_kernels": ".operators",
@@ -271,6 +275,7 @@ __all__ = [
     "ClosedOperatorError",
     "CustomOpDef",
     "Device",
+    "DeviceInterface",
     "DeviceMismatchError",
     "DevkitNotFoundError",
     "DispatchError",
@@ -279,6 +284,7 @@ __all__ = [
     "DispatchKeySet",
     "DispatchMode",
     "EmptyKeysetError",
+    "Event",
     "Frontend",
     "FrontendMismatchError",
     "FunctionSchema",
@@ -304,6 +310,7 @@ __all__ = [
     "RegistrationError",
     "Registry",
     "SchemaError",
+    "Stream",
     "Tensor",
     "UnknownOperatorWarning",
     "apply_masks",
@@ -312,6 +319,7 @@ __all__ = [
     "capture",
     "computed_for_sizes",
     "coverage",
+    "current_accelerator",
     "current_pipeline",
     "custom_op",
     "declare_dtypes",

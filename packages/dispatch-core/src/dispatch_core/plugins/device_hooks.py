@@ -7,13 +7,14 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from dispatch_core._record import replace
-from dispatch_core.errors import BackendError, BackendUnavailableError
+from dispatch_core.errors import BackendError, BackendUnavailableError, short_repr
 
 from .state import explain_exception
 
 if TYPE_CHECKING:
     from dispatch_core.arrays.types import Array, Availability, BackendInfo
     from dispatch_core.pipelines import PlannedStep, Program
+    from dispatch_core.runtime import DeviceInterface
 
     from .host import PluginHost
     from .in_process import BackendHandle
@@ -30,6 +31,8 @@ class DeviceHooks:
         self._opened: set[tuple[str, int | None]] = set()
         #: The backends that the program registered.
         self._handles: dict[str, BackendHandle] = {}
+        #: The interfaces of devices, once asked for.
+        self._interfaces: dict[str, DeviceInterface] = {}
 
     def ensure_backend(self, name: str) -> BackendInfo:
         """Return a device's backend, loading it on the first request."""
@@ -100,6 +103,25 @@ class DeviceHooks:
                 f"the plugin for device {name!r} has no interface of its own",
                 hint="a plugin gives one by the hook dispatch_runtime",
             )
+        return found
+
+    def device_interface(self, name: str) -> DeviceInterface:
+        """Return what a device offers besides operators; without parts where its plugin says nothing.
+
+        Raises as ``ensure_backend`` does, and ``BackendError`` where the plugin returns something else.
+        """
+        found = self._interfaces.get(name)
+        if found is None:
+            from dispatch_core.runtime.interface import NONE, DeviceInterface
+
+            self.ensure_backend(name)
+            found = self._call(name, "dispatch_device_interface", NONE)
+            if not isinstance(found, DeviceInterface):
+                raise BackendError(
+                    f"dispatch_device_interface of {self._state(name).source} returned {short_repr(found)}",
+                    hint="return dispatch_core.DeviceInterface(...)",
+                )
+            found = self._interfaces.setdefault(name, found)
         return found
 
     def plan(self, name: str, program: Program) -> Iterable[PlannedStep] | None:

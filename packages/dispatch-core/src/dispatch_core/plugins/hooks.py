@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dispatch_core.arrays.types import Availability, BackendInfo
     from dispatch_core.operators.registries import Registry
     from dispatch_core.pipelines import PlannedStep, Program
+    from dispatch_core.runtime import DeviceInterface
 
 PROJECT: Final = "dispatch_core"
 #: The hooks that a plugin must implement; a module without these is not a backend.
@@ -56,6 +57,14 @@ def dispatch_runtime() -> object:
     """Return the device's own interface, its streams and its memory for instance, for programs that use this device alone.
 
     It is read without opening the device, and may be a module.
+    """
+
+
+@hookspec
+def dispatch_device_interface() -> DeviceInterface:  # type: ignore[empty-body]
+    """Return what the device offers besides operators: indices, streams, events, memory.
+
+    It is asked once, and opens nothing.
     """
 
 

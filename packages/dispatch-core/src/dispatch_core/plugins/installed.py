@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from dispatch_core.errors import BackendError
 from dispatch_core.keys.table import DispatchKey
 
-from ..surroundings.distributions import BACKENDS, Claim
+from ..surroundings.distributions import ACCELERATORS, BACKENDS, Claim
 from . import messages
 from .array_types import ArrayTypeOwners, owners_of, sole_owner
 from .catalog import Catalog, is_own
@@ -93,3 +93,13 @@ class InstalledPlugins:
         """Return the claim of the installed device of this project's own that a key is kept for, if it is one's."""
         device = key.backend.lower()
         return self.catalog.usable(BACKENDS, device) if is_own(BACKENDS, device) else None
+
+    def accelerators(self) -> tuple[str, ...]:
+        """Return the devices that the distributions which provide them declare as accelerators."""
+        found = self.catalog
+        return tuple(
+            name
+            for name in found.names(ACCELERATORS)
+            if (provider := found.usable(BACKENDS, name)) is not None
+            and any(each.distribution == provider.distribution for each in found.claims(ACCELERATORS, name))
+        )

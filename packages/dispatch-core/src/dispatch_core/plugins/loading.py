@@ -143,6 +143,7 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             if self._handles.get(name) is not handle:
                 return
             del self._handles[name], self._loaded[name], self._keys[name]
+            self._interfaces.pop(name, None)
             self._opened = {opened for opened in self._opened if opened[0] != name}
             undo, handle.undo = handle.undo, []
             for step in reversed(undo):

@@ -30,6 +30,8 @@ OPERATORS: Final = "dispatch_core.operators"
 KERNELS: Final = "dispatch_core.kernels"
 TOOLS: Final = "dispatch_core.tools"
 FRONTENDS: Final = "dispatch_core.frontends"
+#: The devices that ``torch.accelerator`` speaks of.
+ACCELERATORS: Final = "dispatch_core.accelerators"
 #: A library that another one stands in for → the module that Python imports for it when it starts.
 STAND_INS: Final = "dispatch_core.stand_ins"
 #: This project's distributions.
@@ -48,7 +50,7 @@ DISTRIBUTIONS: Final = frozenset(
         "dispatch-torchlike-as-torch",
     }
 )
-_GROUPS: Final = frozenset({BACKENDS, ARRAY_TYPES, OPERATORS, KERNELS, TOOLS, FRONTENDS, STAND_INS})
+_GROUPS: Final = frozenset({ACCELERATORS, BACKENDS, ARRAY_TYPES, OPERATORS, KERNELS, TOOLS, FRONTENDS, STAND_INS})
 _MENTIONED: Final = "dispatch_core."
 #: The extras that an entry point asks for, which installers have dropped the meaning of.
 _EXTRAS: Final = re.compile(r"\s*\[[^\[\]]*\]\s*$")

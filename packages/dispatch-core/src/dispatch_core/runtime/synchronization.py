@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .arrays.late_arrays import COMPUTED_FOR, waiting
-from .arrays.owners import DEVICE_KEYS, device_key
-from .devices import Device
-from .discovery import loader
-from .pipelines import before_read, open_session
-from .tracebacks import api_boundary
+from ..arrays.late_arrays import COMPUTED_FOR, waiting
+from ..arrays.owners import DEVICE_KEYS, device_key
+from ..devices import Device
+from ..discovery import loader
+from ..pipelines import before_read, open_session
+from ..tracebacks import api_boundary
 
 
 @api_boundary

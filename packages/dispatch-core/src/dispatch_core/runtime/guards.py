@@ -1,0 +1,86 @@
+"""The thread's device: its index, and the guard that changes it within a block."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..devices import Device
+from ..discovery import loader
+from ..errors import ArgumentError
+from ..interrupts import whole
+from .accelerators import current_accelerator
+from .interface import DeviceInterface
+
+__all__ = ["OnDevice", "find_interface", "resolve"]
+
+
+def find_interface(device: str) -> DeviceInterface:
+    """Return a device's interface, loading its backend; one without parts where the plugin has none.
+
+    Raises ``BackendNotFoundError`` and ``BackendError`` where the backend cannot be loaded.
+    """
+    return loader().device_interface(device)
+
+
+def resolve(device: str | Device | int | None, expected: str | None = None) -> Device:
+    """Return a device with its index: of a name alone the thread's current one, of None or an int the accelerator's.
+
+    Raises ``ArgumentError`` where another type of device is ``expected``, ``BackendError`` where there is no accelerator.
+    """
+    if device is None or isinstance(device, int):
+        name = expected or _accelerator()
+        index = device
+    else:
+        named = Device.parse(device)
+        name, index = named.type, named.index
+    if expected is not None and name != expected:
+        raise ArgumentError(f"Expected a device of type {expected}, but got: {device}")
+    if index is None:
+        current = find_interface(name).current
+        index = 0 if current is None else current()
+    return Device(name, index)
+
+
+def _accelerator() -> str:
+    found = current_accelerator()
+    if found is None:
+        raise ArgumentError("Cannot access accelerator device when none is available.")
+    return found.type
+
+
+class OnDevice:
+    """Make a device the thread's within a block; one whose interface has no ``exchange`` has one index only.
+
+    The former is restored after errors and interrupts, too.
+    """
+
+    __slots__ = ("_before", "_exchange", "_index")
+
+    def __init__(self, interface: DeviceInterface, index: int) -> None:
+        self._exchange: Final[Any] = interface.exchange
+        self._index = index
+        self._before: list[int] = []
+
+    def __enter__(self) -> int:
+        if self._exchange is not None:
+            try:
+                self._before = [self._exchange(self._index)]
+            except BaseException:
+                self._leave()
+                raise
+        return self._index
+
+    @whole
+    def __exit__(self, *exception: object) -> None:
+        try:
+            self._leave()
+        except BaseException:
+            # An interrupt; see Note [Where an interrupt falls] in `dispatch_core.interrupts`.
+            self._leave()
+            raise
+
+    def _leave(self) -> None:
+        """Restore the former device; called again after an interrupt, it does the rest."""
+        if self._before:
+            self._exchange(self._before[-1])
+            del self._before[-1]

@@ -1,0 +1,166 @@
+"""A device's interface: what a backend tells the core of a device besides its operators. Part of the vendor API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..errors import ArgumentError, BackendError, short_repr
+
+__all__ = ["DeviceInterface"]
+
+#: Part → what users ask for by it, as the error says that has nothing to answer with.
+PARTS: Final = {
+    "properties": "properties",
+    "current": "a current device",
+    "exchange": "a current device",
+    "synchronize": "synchronization",
+    "streams": "streams",
+    "events": "events",
+    "timed_event": "timed events",
+    "memory": "memory statistics",
+    "empty_cache": "a cache of memory",
+    "out_of_memory": "an error class for memory",
+    "host_allocator": "pinned memory",
+    "generator": "engines of random numbers",
+    "reports": "reports of asynchronous errors",
+    "launched": "numbers of launches",
+    "reset": "a reset",
+    "dtypes": "a list of dtypes",
+    "queue": "a queue that can be replaced",
+    "initialized": "initialization",
+}
+#: Part → the functions that an object given for it must have, and those that it may have.
+GROUPS: Final = {
+    "streams": (("create", "current", "default", "exchange", "query", "synchronize"), ("record",)),
+    "events": (("create", "query", "record", "synchronize", "wait"), ("elapsed_time",)),
+    "memory": (("stats",), ("info", "reset_peaks")),
+}
+#: Parts that are no functions and no groups of functions.
+_VALUES: Final = ("dtypes", "out_of_memory")
+
+
+class DeviceInterface:
+    """What a device offers besides operators, every part of which may be left out.
+
+    A backend returns one by its hook ``dispatch_device_interface``. An index is the number of a device of the type. A stream
+    and an event are objects of the backend's own, which are compared, hashed and kept, but not looked into.
+
+    * ``properties(index)``: a mapping; ``name`` and ``total_memory`` (bytes) are read, others are shown.
+    * ``current()`` is the index of the thread's device, ``exchange(index)`` makes another one the thread's and returns the
+      former; neither opens a device.
+    * ``initialized()``: whether a device has been opened in this process.
+    * ``synchronize(index)``: wait until everything that was queued on a device is done.
+    * ``streams``: an object or module with ``default(index)``, ``create(index, priority)``, ``current(index)`` (the
+      thread's), ``exchange(index, stream)`` (makes it the thread's, returns the former), ``query(stream)``,
+      ``synchronize(stream)`` and, if the backend reuses memory, ``record(array, stream)``.
+    * ``events``: ``create(index)``, ``record(event, stream)``, ``wait(event, stream)`` (the stream's later work waits),
+      ``query(event)``, ``synchronize(event)`` and ``elapsed_time(start, end)`` in milliseconds, for events that
+      ``timed_event(index)`` makes.
+    * ``memory``: ``stats(index)``, a mapping under torch's names (``allocated_bytes.all.current``, bytes);
+      ``info(index)``, free and total bytes; ``reset_peaks(index)``. ``empty_cache()`` returns unused memory to the devices.
+    * ``out_of_memory``: the class of the backend's error, or several; users get ``OutOfMemoryError`` with it as cause.
+    * ``host_allocator(nbytes)``: a writable buffer of host memory that the device copies from and to by itself.
+    * ``generator(index)``: an engine of random numbers with ``seed(number)``, ``get_state()`` (bytes), ``set_state(bytes)``.
+    * ``launched(number)`` is told the number of each call before it runs; ``reports()`` returns the errors that have come
+      in since it was last asked, each ``(number or None, stream, error)``. ``reset(index)`` makes a device that gave up
+      usable again.
+    * ``dtypes``: the dtypes that the device computes with.
+    * ``queue(function, *arguments)``: submits work; the backend calls ``interface.queue``, and the conformance kit assigns
+      another function to it.
+
+    Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.
+
+    >>> interface = DeviceInterface(current=lambda: 0, properties=lambda index: {"name": "Example"})
+    >>> interface
+    DeviceInterface(properties, current)
+    >>> interface.events is None
+    True
+    """
+
+    __slots__ = tuple(PARTS)
+
+    def __init__(
+        self,
+        *,
+        properties: Callable[[int], Any] | None = None,
+        current: Callable[[], int] | None = None,
+        exchange: Callable[[int], int] | None = None,
+        synchronize: Callable[[int], object] | None = None,
+        streams: Any = None,
+        events: Any = None,
+        timed_event: Callable[[int], Any] | None = None,
+        memory: Any = None,
+        empty_cache: Callable[[], object] | None = None,
+        out_of_memory: type[BaseException] | tuple[type[BaseException], ...] | None = None,
+        host_allocator: Callable[[int], Any] | None = None,
+        generator: Callable[[int], Any] | None = None,
+        reports: Callable[[], Any] | None = None,
+        launched: Callable[[int], object] | None = None,
+        reset: Callable[[int], object] | None = None,
+        dtypes: tuple[Any, ...] | None = None,
+        queue: Callable[..., Any] | None = None,
+        initialized: Callable[[], bool] | None = None,
+    ) -> None:
+        self.properties = properties
+        self.current = current
+        self.exchange = exchange
+        self.synchronize = synchronize
+        self.streams = streams
+        self.events = events
+        self.timed_event = timed_event
+        self.memory = memory
+        self.empty_cache = empty_cache
+        self.out_of_memory = out_of_memory
+        self.host_allocator = host_allocator
+        self.generator = generator
+        self.reports = reports
+        self.launched = launched
+        self.reset = reset
+        self.dtypes = dtypes
+        self.queue = queue
+        self.initialized = initialized
+        for part in PARTS:
+            _check_part(part, getattr(self, part))
+
+    def require(self, device: str, *parts: str) -> None:
+        """Raise ``BackendError`` unless the device has all of these parts.
+
+        >>> DeviceInterface().require("toy", "streams")
+        Traceback (most recent call last):
+        dispatch_core.errors.BackendError: Backend toy doesn't support streams
+        Hint: the DeviceInterface of its plugin has no part 'streams'
+        """
+        for part in parts:
+            if getattr(self, part) is None:
+                raise BackendError(
+                    f"Backend {device} doesn't support {PARTS[part]}",
+                    hint=f"the DeviceInterface of its plugin has no part {part!r}",
+                )
+
+    def __repr__(self) -> str:
+        return f"DeviceInterface({', '.join(part for part in PARTS if getattr(self, part) is not None)})"
+
+
+def _check_part(part: str, given: Any) -> None:
+    if given is None or part in _VALUES:
+        return
+    if part not in GROUPS:
+        if not callable(given):
+            raise ArgumentError(
+                f"DeviceInterface({part}=...) takes a function, not {short_repr(given)}",
+                hint=f"write {part}=lambda ...: {short_repr(given)}, or leave the part out",
+            )
+        return
+    needed, more = GROUPS[part]
+    missing = [name for name in needed if not callable(getattr(given, name, None))]
+    if missing:
+        raise ArgumentError(
+            f"DeviceInterface({part}=...) takes an object with the functions {', '.join(needed)}; {short_repr(given)} has"
+            f" no {' and no '.join(missing)}",
+            hint=f"{', '.join(more)} may be left out, and so may the whole part" if more else None,
+        )
+
+
+#: The interface of a device whose plugin has none.
+NONE: Final = DeviceInterface()

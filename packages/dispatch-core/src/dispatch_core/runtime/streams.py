@@ -1,0 +1,276 @@
+"""Streams and events of any device whose backend has them (source: ``torch.Stream``, ``torch.Event``)."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self
+
+from ..devices import Device
+from ..errors import ArgumentError, BackendError
+from ..interrupts import whole
+from ..tracebacks import api_boundary
+from .guards import OnDevice, find_interface, resolve
+from .interface import DeviceInterface
+
+__all__ = ["Event", "Stream", "current_stream", "default_stream", "set_stream"]
+
+_NONE: Final = object()
+
+
+class Stream:
+    """A queue of work on a device, which does its work in order; by default a new one on the accelerator.
+
+    ``with stream:`` makes it the thread's current one, and its device the thread's. Streams with the same ``native_handle``,
+    which is the backend's own object, are equal. Raises ``BackendError`` for a device whose backend has no streams.
+
+    >>> Stream("cpu")
+    Traceback (most recent call last):
+    dispatch_core.errors.BackendError: Backend cpu doesn't support streams
+    Hint: the DeviceInterface of its plugin has no part 'streams'
+    """
+
+    __slots__ = ("__weakref__", "_before", "device", "native_handle")
+
+    @api_boundary
+    def __init__(self, device: str | Device | int | None = None, *, priority: int = 0) -> None:
+        found = resolve(device)
+        interface, index = _with_streams(found)
+        with OnDevice(interface, index):
+            handle = interface.streams.create(index, priority)
+        self._set(found, handle)
+
+    def _set(self, device: Device, handle: Any) -> None:
+        self.device = device
+        #: The backend's stream.
+        self.native_handle = handle
+        self._before: tuple[Any, ...] = ()
+
+    @property
+    def device_index(self) -> int:
+        """Return the index of the stream's device."""
+        return self.device.index or 0
+
+    @property
+    def device_type(self) -> str:
+        """Return the type of the stream's device."""
+        return self.device.type
+
+    @property
+    def stream_id(self) -> int:
+        """Return a number that tells living streams of a device apart."""
+        handle = self.native_handle
+        return int(handle) if isinstance(handle, int) else id(handle)
+
+    @api_boundary
+    def query(self) -> bool:
+        """Return whether all work that was queued here is done."""
+        return bool(_with_streams(self.device)[0].streams.query(self.native_handle))
+
+    @api_boundary
+    def synchronize(self) -> None:
+        """Wait until all work that was queued here is done."""
+        _with_streams(self.device)[0].streams.synchronize(self.native_handle)
+
+    @api_boundary
+    def wait_event(self, event: Event) -> None:
+        """Make work that is queued here from now on wait for an event."""
+        event.wait(self)
+
+    @api_boundary
+    def wait_stream(self, stream: Stream) -> None:
+        """Make work that is queued here from now on wait for the work that is queued on another stream now."""
+        stream.record_event().wait(self)
+
+    @api_boundary
+    def record_event(self, event: Event | None = None) -> Event:
+        """Record an event, by default a new one, after the work that is queued here now, and return it."""
+        if event is None:
+            event = Event(self.device)
+        event.record(self)
+        return event
+
+    def __enter__(self) -> Self:
+        interface, index = _with_streams(self.device)
+        guard = OnDevice(interface, index)
+        before: Any = _NONE
+        try:
+            guard.__enter__()
+            before = interface.streams.exchange(index, self.native_handle)
+            self._before = (guard, before, self._before)
+            return self
+        except BaseException:
+            if before is not _NONE:
+                interface.streams.exchange(index, before)
+            guard.__exit__(None, None, None)
+            raise
+
+    @whole
+    def __exit__(self, *exception: object) -> None:
+        try:
+            self._leave()
+        except BaseException:
+            # An interrupt; see Note [Where an interrupt falls] in `dispatch_core.interrupts`.
+            self._leave()
+            raise
+
+    def _leave(self) -> None:
+        """Restore the current device and stream; called again after an interrupt, it does the rest."""
+        if self._before:
+            guard, before, outer = self._before
+            find_interface(self.device.type).streams.exchange(self.device_index, before)
+            guard.__exit__(None, None, None)
+            self._before = outer
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Stream):
+            return NotImplemented
+        return self.device == other.device and bool(self.native_handle == other.native_handle)
+
+    def __hash__(self) -> int:
+        return hash((self.device, self.native_handle))
+
+    def __repr__(self) -> str:
+        return (
+            f"torch.Stream device_type={self.device_type}, device_index={self.device_index}, stream_id={self.stream_id}"
+        )
+
+
+class Event:
+    """A mark in a stream; with ``enable_timing`` the time between two can be measured.
+
+    It belongs to the device of the stream in which it is first recorded; one that was never recorded is done. Raises
+    ``BackendError`` for a device whose backend has no events, or none with time.
+    """
+
+    __slots__ = ("__weakref__", "_handle", "_index", "device_type", "enable_timing")
+
+    @api_boundary
+    def __init__(
+        self,
+        device: str | Device | int | None = None,
+        *,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+    ) -> None:
+        if interprocess:
+            raise BackendError("events that other processes wait for are not supported", hint="leave interprocess out")
+        found = resolve(device)
+        interface = find_interface(found.type)
+        interface.require(found.type, "events", *(("timed_event",) if enable_timing else ()))
+        self.device_type = found.type
+        self.enable_timing = enable_timing
+        self._index = found.index or 0
+        #: The backend's event, None until it is recorded.
+        self._handle: Any = None
+
+    @property
+    def device(self) -> Device:
+        """Return the event's device."""
+        return Device(self.device_type, self._index)
+
+    @property
+    def event_id(self) -> int:
+        """Return a number that tells living events apart; 0 for one that was never recorded."""
+        return 0 if self._handle is None else id(self._handle)
+
+    @api_boundary
+    def record(self, stream: Stream | None = None) -> None:
+        """Mark the end of the work that is queued on a stream now, by default the current one of the event's device."""
+        stream = current_stream(self.device_type) if stream is None else _check_stream(stream, self.device_type)
+        interface, index = _with_streams(stream.device)
+        if self._handle is None:
+            make: Any = interface.timed_event if self.enable_timing else interface.events.create
+            with OnDevice(interface, index):
+                self._handle, self._index = make(index), index
+        elif index != self._index:
+            raise BackendError(
+                f"Event device {self.device} does not match recording stream's device {stream.device}",
+                hint="make an event for each device",
+            )
+        interface.events.record(self._handle, stream.native_handle)
+
+    @api_boundary
+    def wait(self, stream: Stream | None = None) -> None:
+        """Make work that is queued on a stream from now on wait for this event; by default on the current stream."""
+        if self._handle is not None:
+            stream = current_stream(self.device_type) if stream is None else _check_stream(stream, self.device_type)
+            find_interface(self.device_type).events.wait(self._handle, stream.native_handle)
+
+    @api_boundary
+    def query(self) -> bool:
+        """Return whether all work before the mark is done."""
+        return self._handle is None or bool(find_interface(self.device_type).events.query(self._handle))
+
+    @api_boundary
+    def synchronize(self) -> None:
+        """Wait until all work before the mark is done."""
+        if self._handle is not None:
+            find_interface(self.device_type).events.synchronize(self._handle)
+
+    @api_boundary
+    def elapsed_time(self, end_event: Event) -> float:
+        """Return the milliseconds from this mark to another.
+
+        Raises ``ArgumentError`` unless both were made with ``enable_timing``, recorded, and are done.
+        """
+        if not (self.enable_timing and end_event.enable_timing):
+            raise ArgumentError("Both events must be created with argument 'enable_timing=True'.")
+        if self._handle is None or end_event._handle is None:
+            raise ArgumentError("Both events must be recorded before calculating elapsed time.")
+        if not (self.query() and end_event.query()):
+            raise ArgumentError("Both events must be completed before calculating elapsed time.")
+        return float(find_interface(self.device_type).events.elapsed_time(self._handle, end_event._handle))
+
+    def __repr__(self) -> str:
+        flag = int(self.enable_timing)
+        place = f"device_type={self.device_type}, device_index={self._index}"
+        return f"torch.Event {place}, event_flag={flag}, event_id={self.event_id}"
+
+
+def current_stream(device: str | Device | int | None = None) -> Stream:
+    """Return the stream that the thread works with on a device, by default the accelerator.
+
+    Raises ``BackendError`` for a device whose backend has no streams.
+    """
+    found = resolve(device)
+    interface, index = _with_streams(found)
+    return _wrap(found, interface.streams.current(index))
+
+
+def default_stream(device: str | Device | int | None = None) -> Stream:
+    """Return the stream of a device that threads work with until they choose another.
+
+    Raises ``BackendError`` for a device whose backend has no streams.
+    """
+    found = resolve(device)
+    interface, index = _with_streams(found)
+    return _wrap(found, interface.streams.default(index))
+
+
+def set_stream(stream: Stream) -> None:
+    """Make a stream the one that the thread works with on its device, and that device the thread's."""
+    interface, index = _with_streams(stream.device)
+    if interface.exchange is not None:
+        interface.exchange(index)
+    interface.streams.exchange(index, stream.native_handle)
+
+
+def _wrap(device: Device, handle: Any) -> Stream:
+    stream = Stream.__new__(Stream)
+    stream._set(device, handle)
+    return stream
+
+
+def _with_streams(device: Device) -> tuple[DeviceInterface, int]:
+    interface = find_interface(device.type)
+    if interface.streams is None:
+        interface.require(device.type, "streams")
+    return interface, device.index or 0
+
+
+def _check_stream(stream: object, device: str) -> Stream:
+    if not isinstance(stream, Stream):
+        raise ArgumentError(f"expected a Stream, not {type(stream).__name__}")
+    if stream.device_type != device:
+        raise ArgumentError(f"Event device type {device} does not match stream's device type {stream.device_type}.")
+    return stream
