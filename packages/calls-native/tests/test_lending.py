@@ -109,6 +109,28 @@ def test_one_memory_may_have_several_holders():
     assert not lent_memory.is_lent(key)
 
 
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_memory_whose_address_was_read_has_one_entry(is_compiled):
+    was = front.serve(is_compiled)
+    try:
+        tensor = T.ones(3)
+        key = storage_of(tensor._dispatch_data)
+        out = tensor.numpy()
+        tensor.data_ptr()
+        assert len(lent_memory.LENT[key]) == 2
+        outs = [tensor.numpy() for _ in range(3)]
+        del out
+        assert len(lent_memory.LENT[key]) == 1
+        back = T.from_numpy(outs[0])
+        outs.clear()
+        assert lent_memory.is_lent(key) and storage_of(back._dispatch_data) == key
+        del tensor, back
+        gc.collect()
+        assert key not in lent_memory.LENT
+    finally:
+        front.serve(was)
+
+
 def test_many_arrays_leave_nothing_behind():
     before = len(lent_memory.LENT)
     kept = [(source, T.from_numpy(source)) for source in (np.full(2, number) for number in range(600))]

@@ -40,17 +40,17 @@ static PyObject *end_entry(PyObject *self, PyObject *entry) {
 static PyMethodDef end_definition = {"end", end_entry, METH_O, NULL};
 
 /* Mark memory as lent: 1, 0 where Python does, before anything was done, or -1 for an error. */
-static int add_entry(Lending *own, PyObject *holder, PyObject *held, PyObject *key) {
+static int add_entry(Lending *own, PyObject *array, PyObject *holder, PyObject *held, PyObject *key) {
     if (!is_on || !PyList_CheckExact(own->before) || PyList_GET_SIZE(own->before)) return 0;
     PyObject *entries = PyDict_GetItemWithError(own->lent, key);
     if (!entries && PyErr_Occurred()) return -1;
     if (entries) {
-        /* Of a memory that is lent already, only the entry of the same object is known at once. */
+        /* Of a memory that is lent already, only the entry of the same object, or of the memory itself, is known at once. */
         if (!PyTuple_CheckExact(entries) || PyTuple_GET_SIZE(entries) != 1) return 0;
         PyObject *entry = PyTuple_GET_ITEM(entries, 0);
         PyObject *known = PyWeakref_Check(entry) ? referent(entry) : NULL;
         Py_XDECREF(known);
-        return known == held;
+        return known == held || known == array;
     }
     PyObject *entry = PyObject_CallFunctionObjArgs(holder, held, own->end, NULL);
     PyObject *made = entry && PyObject_SetAttr(entry, s_key, key) == 0 ? PyTuple_Pack(1, entry) : NULL;
@@ -66,7 +66,7 @@ static int add_entry(Lending *own, PyObject *holder, PyObject *held, PyObject *k
 static PyObject *lend(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     Lending *own = (Lending *)self;
     if (count == 4 && PyLong_CheckExact(args[3]) && PyType_Check(args[1])) {
-        int is_done = add_entry(own, args[1], args[2], args[3]);
+        int is_done = add_entry(own, args[0], args[1], args[2], args[3]);
         if (is_done) return is_done > 0 ? Py_NewRef(args[3]) : NULL;
     }
     return PyObject_Vectorcall(own->lend, args, count, NULL);
@@ -123,7 +123,7 @@ static PyObject *borrow(PyObject *self, PyObject *array) {
     Py_XDECREF(flags);
     PyObject *key = is_plain ? PyLong_FromVoidPtr(array) : NULL, *view = key ? find_view(own, array, key) : NULL;
     PyObject *shown = view ? show(own, view, array) : NULL;
-    int is_done = shown ? add_entry(own, own->holder, view, key) : 0;
+    int is_done = shown ? add_entry(own, shown, own->holder, view, key) : 0;
     Py_XDECREF(view);
     Py_XDECREF(key);
     if (is_done > 0) return shown;

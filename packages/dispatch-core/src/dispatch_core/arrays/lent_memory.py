@@ -95,7 +95,7 @@ def write_recorded(array: Array) -> None:
 def lend(array: Array, holder: type[Holder], held: object, key: Hashable = None) -> Hashable:
     """Mark the memory of ``array`` as lent for as long as ``holder`` reports ``held``; return the key of its storage.
 
-    Callers that know the key give it.
+    Callers that know the key give it. Memory that its own array holds is lent for as long as it lives: no entry is added.
     """
     for materialize in BEFORE:
         materialize(array)
@@ -104,14 +104,15 @@ def lend(array: Array, holder: type[Holder], held: object, key: Hashable = None)
     known = LENT.get(key)
     if known is not None:
         for each in known:
-            if each() is held:
+            found = each()
+            if found is held or found is array:
                 return key
     entry = holder(held, forget)
     entry.key = key
     with _lock:
         # A compiled front adds the first entry of a memory without the lock.
         entries = LENT.setdefault(key, (entry,))
-        if entries[0] is not entry and all(each() is not held for each in entries):
+        if entries[0] is not entry and (entries is known or all(each() is not held for each in entries)):
             # An entry that ends between these two lines is added again: it holds nothing, and goes when it is asked.
             LENT[key] = (*entries, entry)
     return key

@@ -300,7 +300,7 @@ def to_numpy(tensor: Tensor, *, force: bool = False) -> np.typing.NDArray[Any]:
     if force:
         _check_shareable(tensor)
     array = read_elements(tensor) if force else _get_shareable(tensor)
-    return lend_out(array) if tensor.is_cpu else array
+    return lend_out(array) if tensor._dispatch_mask == _PLAIN or tensor.is_cpu else array
 
 
 def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> np.typing.NDArray[Any]:
