@@ -121,9 +121,14 @@ def _linspace(array: Array, start: Any, end: Any, steps: int) -> None:
         return
     step = exact.type((last - first) / dtype.type(steps - 1))
     half = steps // 2
-    distances = step * np.arange(steps - half).astype(exact)
-    array[:half] = exact.type(first) + distances[:half]
-    array[half:] = (exact.type(last) - distances)[::-1]
+    for place in range(0, steps - half, _TILE):
+        distances = step * np.arange(place, min(place + _TILE, steps - half)).astype(exact)
+        ahead = array[place:half][:_TILE]
+        ahead[...] = exact.type(first) + distances[: len(ahead)]
+        array[half:][::-1][place : place + _TILE] = exact.type(last) - distances
+
+
+_TILE: Final = 1 << 14  # elements whose distances stay in the cache
 
 
 #: The letter of a dtype → the dtype in which its products and sums are not rounded, or next to not.

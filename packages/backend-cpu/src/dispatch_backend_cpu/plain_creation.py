@@ -266,11 +266,12 @@ def _linspace(
 
 def _count_from_both_ends(first: np.float32, last: np.float32, steps: int) -> Array:
     """Do as `creation` does for ``float32``: the ends and the step are rounded, products and sums are not."""
+    made = np.empty(steps, np.float32)
     if steps == 1:
-        return np.full(1, first)
+        made.fill(first)
+        return made
     half = steps // 2
     distances = _COUNTED[: steps - half] * float((last - first) / np.float32(steps - 1))
-    made = np.empty(steps, np.float32)
     made[:half] = distances[:half] + float(first)
     made[half:] = (float(last) - distances)[::-1]
     return made
