@@ -94,6 +94,13 @@ def test_lines_are_rounded_as_torch_rounds_them(dtype):
     assert [grid.tolist() for grid in grids[:2]] == [grid.tolist() for grid in grids[2:]]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+def test_long_lines_that_are_filled_in_parts_are_torchs(dtype):
+    for steps in (32_768, 32_769, 70_000):
+        ours, theirs = (library.linspace(-1, 3, steps, dtype=getattr(library, dtype)) for library in (torchlike, torch))
+        assert ours.tolist() == theirs.tolist()
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
 def test_lines_of_integers_cut_wrap_and_refuse_their_ends_as_torch(dtype):
     for start, end in [(0, 200), (0, 300), (-5, 5), (-300, 0), (2.7, 9.9), (0.5, -3.5), (0, 70000), (0, 2**40)]:
