@@ -276,8 +276,15 @@ def native(session: nox.Session) -> None:
     if session.posargs:
         session.run("pytest", *session.posargs)
         return
-    parts = ("calls-native", "backend-cpu-native", "backend-cpu", "operators-aten", "frontend-torchlike")
-    suites = [f"packages/{part}/tests" for part in ("dispatch-core", *parts)]
+    # The compiled parts' tests look at a process in which nothing has overridden a class, as tests of torchlike do.
+    _pytest(
+        session,
+        "-m",
+        "not texts and not long",
+        *(f"packages/{part}/tests" for part in ("calls-native", "backend-cpu-native")),
+    )
+    parts = ("dispatch-core", "backend-cpu", "operators-aten", "frontend-torchlike")
+    suites = [f"packages/{part}/tests" for part in parts]
     _pytest(session, "-m", "not texts and not long", *suites, "tests/test_what_runs.py", "tests/test_short_ways.py")
     # The bits are NumPy's, of each version that the wheel admits, by its plain loops and by those for this processor.
     own = ("rows", "layers", "choices", "halves", "optimizers", "places", "columns")

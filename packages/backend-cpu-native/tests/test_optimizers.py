@@ -257,7 +257,7 @@ def test_threads_make_steps_while_lists_change():
     thread.start()
     try:
         for _ in range(200):
-            with suppress(RuntimeError):  # the lists had other lengths
+            with suppress(RuntimeError, ValueError):  # the lists had other lengths, in C or in Python
                 PRIMS["adam_"](*lists, **options)
     finally:
         stop.set()

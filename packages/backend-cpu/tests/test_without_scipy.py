@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,14 +75,9 @@ def test_the_error_function_is_as_exact_as_scipy_s(dtype, without_scipy):
         assert units(KERNELS["erf"](turned)[:, 0], exact) <= 5
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("has_scipy", [True, False])
-def test_pipelines_and_captures_have_the_bits_of_eager_calls(dtype, size, has_scipy, request):
+def compare_bits(dtype, size):
+    """Compare functions that SciPy may compute, in a pipeline and captured, with eager calls."""
     x = t.from_numpy(draw(3, size, dtype))
-    if not has_scipy:
-        request.getfixturevalue("without_scipy")
-        x = x.reshape(1, -1)  # a program of this process has no plan yet
 
     def compute(x):
         return x.erf() * 2, t.nn.functional.gelu(x), x.erfc() + 1
@@ -92,6 +89,35 @@ def test_pipelines_and_captures_have_the_bits_of_eager_calls(dtype, size, has_sc
     captured = t.capture(compute)
     for _ in range(4):
         assert [each.numpy().tobytes() for each in captured(x)] == eager
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_pipelines_and_captures_have_the_bits_of_eager_calls(dtype, size):
+    compare_bits(dtype, size)
+
+
+#: A process that never has SciPy: kernels and plans keep the functions that they find first.
+WITHOUT = """
+import sys
+for name in ("scipy", "scipy.special", "scipy.linalg"):
+    sys.modules[name] = None
+sys.path.insert(0, {folder!r})
+import pytest
+pytest.importorskip = lambda *args, **options: None
+from test_without_scipy import SIZES, compare_bits, libraries
+assert not libraries.find_scipy("special")
+for dtype in ("float32", "float64"):
+    for size in SIZES:
+        compare_bits(dtype, size)
+print("equal")
+"""
+
+
+def test_they_have_them_in_a_process_without_scipy():
+    text = WITHOUT.format(folder=str(Path(__file__).parent))
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout.split() == ["equal"], done.stderr
 
 
 @pytest.mark.parametrize("name", sorted({*special.WITHOUT_SCIPY} - {"erfc"}))

@@ -44,7 +44,8 @@ class Block:
         self.takes_records = not session.options["trace"] and not session.defers_all
         #: The context's masks inside it.
         self.state = context.with_included(_PIPELINE)
-        self.tokens: tuple[Token[Block | None], Token[context.State | None]]
+        #: What undoes its entry; None where memory ran out in the middle of that.
+        self.tokens: tuple[Token[Block | None], Token[context.State | None]] | None = None
 
 
 _innermost: Final[ContextVar[Block | None]] = ContextVar("dispatch_core.pipeline", default=None)
@@ -122,6 +123,11 @@ def tidy() -> None:
         session = block.session
         if (session.is_unfinished and not session.is_open) or context.current() != block.state:
             return
+        if block.tokens is None:
+            _innermost.set(block.outer)
+            if block.outer is None:
+                _ = context.set_state[context.without_included(_PIPELINE)]
+            continue
         block_token, state_token = block.tokens
         try:
             _reset_masks[state_token], _reset_innermost[block_token]
