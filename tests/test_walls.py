@@ -48,8 +48,8 @@ DEVKIT = "dispatch-core/src/dispatch_core/devkit.py"
 FACES = {
     "dispatch_core": (
         "caches calls devices display errors escapes files files.cache_folders forks frontends inspection interrupts"
-        " keys lazy_text planning schema signatures surroundings.extensions surroundings.former_paths surroundings.logs"
-        " tools tracebacks"
+        " keys lazy_text planning runtime schema signatures surroundings.extensions surroundings.former_paths"
+        " surroundings.logs tools tracebacks"
     ),
     "dispatch_devkit": "command_line.running fragments",
     "dispatch_aten": (

@@ -27,6 +27,7 @@ import dispatch_core
 import torchlike
 from dispatch_core.signatures import LazySignature, signatures
 from torchlike.creation.factories import FACTORIES
+from torchlike.device_modules.absent_names import ABSENT
 from torchlike.functions.foreach import list_foreach
 from torchlike.functions.operator_functions import FUNCTIONS, METHODS
 from torchlike.names.operator_table import OPERATORS
@@ -259,7 +260,11 @@ def _write_functions() -> Iterator[str]:
     yield from (f"def {name}(self: Any, *args: Any, **kwargs: Any) -> Any: ..." for name in sorted(list_foreach()))
     yield from (f"{name}: Final[_dtype]" for name in DTYPES)
     yield "from .surface import annotations as types"
+    yield "from dispatch_core import Event as Event, Stream as Stream"
     yield "from dispatch_core import capture as capture, ops as ops, pipeline as pipeline, synchronize as synchronize"
+    yield "from .device_modules.device_functions import DeviceFunctions as _DeviceFunctions"
+    # The package of one of them is a file.
+    yield from (f"{name}: Final[_DeviceFunctions]" for name in ABSENT if not (SOURCE / name).is_dir())
     yield from (f"{each.name}: Final[_memory_format]" for each in torchlike.memory_format)
     yield "newaxis: Final[None]"
     yield "__version__: str"

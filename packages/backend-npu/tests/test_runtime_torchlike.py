@@ -19,7 +19,7 @@ def test_devices():
     torchlike.npu.set_device("npu:0")
     torchlike.npu.set_device(None)
     assert torchlike.npu.current_device() == 0
-    with pytest.raises(ValueError, match="Expected an npu device, but got: cpu"):
+    with pytest.raises(ValueError, match="Expected a npu device, but got: cpu"):
         torchlike.npu.synchronize("cpu")
     torchlike.npu.synchronize()
     torchlike.npu.synchronize(torchlike.device("npu:0"))
@@ -44,7 +44,7 @@ def test_streams_and_events():
     assert torchlike.npu.current_stream() == default
     other = torchlike.npu.Stream()
     with torchlike.npu.stream(other):
-        assert torchlike.npu.current_stream() is other
+        assert torchlike.npu.current_stream() == other
         x = torchlike.ones(3, device="npu") + 1
         event = other.record_event()
     with torchlike.npu.stream(None):
@@ -54,7 +54,7 @@ def test_streams_and_events():
     assert event.query() and x.tolist() == [2.0] * 3
     torchlike.npu.set_stream(other)
     torchlike.npu.set_stream(None)
-    assert torchlike.npu.current_stream() is other
+    assert torchlike.npu.current_stream() == other
     torchlike.npu.set_stream(default)
     start, end = torchlike.npu.Event(enable_timing=True), torchlike.npu.Event(enable_timing=True)
     start.record()

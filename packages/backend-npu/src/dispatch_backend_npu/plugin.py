@@ -86,8 +86,16 @@ def dispatch_device_count() -> int:
 
 @dc.hookimpl
 def dispatch_runtime() -> object:
-    """Return the module of devices, streams, events and memory, on which ``torchlike.npu`` is built."""
+    """Return the module of devices, streams, events and memory."""
     return runtime
+
+
+@dc.hookimpl
+def dispatch_device_interface() -> dc.DeviceInterface:
+    """Return the devices, streams, events and memory of the runtime in the core's terms."""
+    from .runtime import device_interface  # programs that name no stream and no memory need none of it
+
+    return device_interface.make()
 
 
 @dc.hookimpl

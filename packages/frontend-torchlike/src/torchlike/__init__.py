@@ -20,7 +20,7 @@ from dispatch_aten.dtypes import get_default_dtype, set_default_dtype
 from dispatch_core.tracebacks import hide_frames as _hide_frames
 from dispatch_core.tracebacks import trim_traceback as _trim_traceback
 
-from . import autograd, npu
+from . import autograd
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -35,6 +35,7 @@ from .names.docstrings import complete_all as _complete_all
 from .names.docstrings import complete_function as _complete_function
 from .names.lazy_names import load_names as _load_names
 from .names.public_paths import AliasFinder as _AliasFinder
+from .names.public_paths import DeviceFinder as _DeviceFinder
 from .overriding.listed_functions import convert as _convert
 from .surface import tensor_class  # noqa: F401  # completes the Tensor class
 from .tensors.arrays import from_numpy
@@ -47,6 +48,7 @@ from .values.size import Size
 __version__ = "0.1.0"
 _hide_frames(__name__)
 _sys.meta_path.insert(0, _AliasFinder)
+_sys.meta_path.append(_DeviceFinder(lambda name: _find_device(name)))  # type: ignore[arg-type]  # it has a finder's method
 
 newaxis = None
 contiguous_format, preserve_format, channels_last, channels_last_3d = memory_format
@@ -74,7 +76,8 @@ _NAMES = {
     "special": "",
     "surface.futures": "Future",
     "surface.stand_in": "install_as_torch",
-    "surface.absent_devices": "cpu get_device_module mps mtia xpu",
+    "device_modules.absent_devices": "cpu",
+    "device_modules.modules": "get_device_module",
     "accelerator": "",
     "amp": "GradScaler autocast is_autocast_available",
     "amp.settings": "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype"
@@ -124,8 +127,8 @@ _late, _load, _list = _load_names(__name__, _NAMES, _partial(_complete_function,
 
 
 def __getattr__(name: str) -> Any:
-    """Make an operator's function, import a name that few programs use, or hand on a name of the core's."""
-    if name in ("capture", "ops", "pipeline", "synchronize"):
+    """Make an operator's function or a device's module, import a name that few programs use, or hand on the core's."""
+    if name in ("Event", "Stream", "capture", "ops", "pipeline", "synchronize"):
         import dispatch_core
 
         return getattr(dispatch_core, name)
@@ -151,12 +154,24 @@ def __getattr__(name: str) -> Any:
     try:
         return _load(name)
     except Exception as error:
+        if isinstance(error, AttributeError) and (module := _find_device(name)) is not None:
+            return module
         _trim_traceback(error)
         raise
 
 
+def _find_device(name: str) -> Any:
+    """Return a device's module, None for other names."""
+    if name[:1] == "_":
+        return None
+    from .device_modules.modules import find_module
+
+    return find_module(name)
+
+
 def __dir__() -> list[str]:
-    return [*{*_list(), *FUNCTIONS, *FACTORIES, "capture", "ops", "pipeline", "synchronize", "types"}]
+    own = ("Event", "Stream", "capture", "ops", "pipeline", "synchronize", "types")
+    return [*{*_list(), *FUNCTIONS, *FACTORIES, *own}]
 
 
 globals().update(DTYPES)
@@ -193,7 +208,6 @@ __all__ = [
     "newaxis",
     "nn",
     "no_grad",
-    "npu",
     "ops",
     "optim",
     "pi",

@@ -21,7 +21,6 @@ from math import pi as pi
 from dispatch_aten.dtypes import get_default_dtype as get_default_dtype
 from dispatch_aten.dtypes import set_default_dtype as set_default_dtype
 from . import autograd as autograd
-from . import npu as npu
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import is_grad_enabled as is_grad_enabled
@@ -90,11 +89,8 @@ from .sparse.construction import sparse_coo_tensor as sparse_coo_tensor
 from . import special as special
 from .surface.futures import Future as Future
 from .surface.stand_in import install_as_torch as install_as_torch
-from .surface.absent_devices import cpu as cpu
-from .surface.absent_devices import get_device_module as get_device_module
-from .surface.absent_devices import mps as mps
-from .surface.absent_devices import mtia as mtia
-from .surface.absent_devices import xpu as xpu
+from .device_modules.absent_devices import cpu as cpu
+from .device_modules.modules import get_device_module as get_device_module
 from . import accelerator as accelerator
 from .amp import GradScaler as GradScaler
 from .amp import autocast as autocast
@@ -1376,7 +1372,13 @@ long: Final[_dtype]
 cfloat: Final[_dtype]
 cdouble: Final[_dtype]
 from .surface import annotations as types
+from dispatch_core import Event as Event, Stream as Stream
 from dispatch_core import capture as capture, ops as ops, pipeline as pipeline, synchronize as synchronize
+from .device_modules.device_functions import DeviceFunctions as _DeviceFunctions
+xpu: Final[_DeviceFunctions]
+mps: Final[_DeviceFunctions]
+mtia: Final[_DeviceFunctions]
+npu: Final[_DeviceFunctions]
 contiguous_format: Final[_memory_format]
 preserve_format: Final[_memory_format]
 channels_last: Final[_memory_format]
@@ -1831,9 +1833,7 @@ __all__ = [
     "mode",
     "moveaxis",
     "movedim",
-    "mps",
     "msort",
-    "mtia",
     "mul",
     "multinomial",
     "multiply",
@@ -1868,7 +1868,6 @@ __all__ = [
     "norm_except_dim",
     "normal",
     "not_equal",
-    "npu",
     "nuclear_norm",
     "numel",
     "ones",
@@ -2100,7 +2099,6 @@ __all__ = [
     "where",
     "xlogy",
     "xlogy_",
-    "xpu",
     "zero_",
     "zeros",
     "zeros_like",

@@ -77,13 +77,27 @@ class DeviceHooks:
                     self._opened.add((name, index))
         return info
 
+    def is_opened(self, name: str) -> bool:
+        """Return whether a device of a type was opened here, whatever its index."""
+        return any(opened == name for opened, _ in self._opened)
+
+    def device_count(self, name: str) -> int:
+        """Return the number of a type's devices; 1 where its plugin does not say.
+
+        Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` where the plugin gives no int.
+        """
+        self.ensure_backend(name)
+        count = self._ask(name, "dispatch_device_count")
+        if not isinstance(count, int | None):
+            raise self._unavailable(name, f"dispatch_device_count returned {count!r}, which is not an int")
+        return 1 if count is None else count
+
     def _check_index(self, name: str, index: int | None) -> None:
         """Refuse an index out of range, where the plugin says how many devices there are."""
         count = None if index is None else self._ask(name, "dispatch_device_count")
         if count is None or index is None:
             return
-        if not isinstance(count, int):
-            raise self._unavailable(name, f"dispatch_device_count returned {count!r}, which is not an int")
+        count = self.device_count(name)
         if index >= count:
             there = "there are none" if count < 1 else "there is one" if count == 1 else f"there are {count}"
             raise BackendUnavailableError(

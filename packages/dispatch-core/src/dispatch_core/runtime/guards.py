@@ -8,10 +8,46 @@ from ..devices import Device
 from ..discovery import loader
 from ..errors import ArgumentError
 from ..interrupts import whole
+from ..surroundings.distributions import BACKENDS
 from .accelerators import current_accelerator
 from .interface import DeviceInterface
 
-__all__ = ["OnDevice", "find_interface", "resolve"]
+__all__ = ["OnDevice", "count_devices", "find_interface", "is_opened", "open_device", "provides", "resolve"]
+
+
+def provides(device: str) -> bool:
+    """Return whether a backend of a device's name is installed, or registered by the program; nothing is loaded.
+
+    >>> provides("nowhere")
+    False
+    """
+    plugins = loader()
+    return plugins.is_loaded(device) or plugins.catalog.usable(BACKENDS, device) is not None
+
+
+def count_devices(device: str) -> int:
+    """Return how many devices of a type there are; 1 where its plugin does not say.
+
+    Raises ``BackendNotFoundError`` and ``BackendError`` where the backend cannot be loaded, or does not answer.
+    """
+    return loader().device_count(device)
+
+
+def open_device(device: Device) -> None:
+    """Open a device as its first use would; the thread's own does not change.
+
+    Raises ``BackendUnavailableError`` for one that is not there.
+    """
+    loader().open_device(device.type, device.index)
+
+
+def is_opened(device: str) -> bool:
+    """Return whether a device of a type was opened in this process; nothing is loaded."""
+    plugins = loader()
+    if not plugins.is_loaded(device):
+        return False
+    initialized = find_interface(device).initialized
+    return plugins.is_opened(device) if initialized is None else bool(initialized())
 
 
 def find_interface(device: str) -> DeviceInterface:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ..errors import ArgumentError, BackendError, short_repr
@@ -29,6 +29,7 @@ PARTS: Final = {
     "dtypes": "a list of dtypes",
     "queue": "a queue that can be replaced",
     "initialized": "initialization",
+    "functions": "functions of its own",
 }
 #: Part → the functions that an object given for it must have, and those that it may have.
 GROUPS: Final = {
@@ -37,7 +38,7 @@ GROUPS: Final = {
     "memory": (("stats",), ("info", "reset_peaks")),
 }
 #: Parts that are no functions and no groups of functions.
-_VALUES: Final = ("dtypes", "out_of_memory")
+_VALUES: Final = ("dtypes", "functions", "out_of_memory")
 
 
 class DeviceInterface:
@@ -68,6 +69,7 @@ class DeviceInterface:
     * ``dtypes``: the dtypes that the device computes with.
     * ``queue(function, *arguments)``: submits work; the backend calls ``interface.queue``, and the conformance kit assigns
       another function to it.
+    * ``functions``: a mapping of names to functions of the device's own, which frontends hand on beside theirs.
 
     Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.
 
@@ -101,6 +103,7 @@ class DeviceInterface:
         dtypes: tuple[Any, ...] | None = None,
         queue: Callable[..., Any] | None = None,
         initialized: Callable[[], bool] | None = None,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         self.properties = properties
         self.current = current
@@ -120,6 +123,7 @@ class DeviceInterface:
         self.dtypes = dtypes
         self.queue = queue
         self.initialized = initialized
+        self.functions = functions
         for part in PARTS:
             _check_part(part, getattr(self, part))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar, cast
 
 from ..devices import Device
 from ..errors import ArgumentError, BackendError
@@ -227,24 +227,27 @@ class Event:
         return f"torch.Event {place}, event_flag={flag}, event_id={self.event_id}"
 
 
-def current_stream(device: str | Device | int | None = None) -> Stream:
-    """Return the stream that the thread works with on a device, by default the accelerator.
+_S = TypeVar("_S", bound=Stream)
+
+
+def current_stream(device: str | Device | int | None = None, kind: type[_S] | None = None) -> _S:
+    """Return the stream that the thread works with on a device, by default the accelerator, as a ``Stream`` or a subclass.
 
     Raises ``BackendError`` for a device whose backend has no streams.
     """
     found = resolve(device)
     interface, index = _with_streams(found)
-    return _wrap(found, interface.streams.current(index))
+    return _wrap(found, interface.streams.current(index), kind)
 
 
-def default_stream(device: str | Device | int | None = None) -> Stream:
-    """Return the stream of a device that threads work with until they choose another.
+def default_stream(device: str | Device | int | None = None, kind: type[_S] | None = None) -> _S:
+    """Return the stream of a device that threads work with until they choose another, as a ``Stream`` or a subclass.
 
     Raises ``BackendError`` for a device whose backend has no streams.
     """
     found = resolve(device)
     interface, index = _with_streams(found)
-    return _wrap(found, interface.streams.default(index))
+    return _wrap(found, interface.streams.default(index), kind)
 
 
 def set_stream(stream: Stream) -> None:
@@ -255,8 +258,9 @@ def set_stream(stream: Stream) -> None:
     interface.streams.exchange(index, stream.native_handle)
 
 
-def _wrap(device: Device, handle: Any) -> Stream:
-    stream = Stream.__new__(Stream)
+def _wrap(device: Device, handle: Any, kind: type[_S] | None) -> _S:
+    # A frontend's subclasses make streams of one device.
+    stream = cast("_S", (kind or Stream).__new__(kind or Stream))
     stream._set(device, handle)
     return stream
 

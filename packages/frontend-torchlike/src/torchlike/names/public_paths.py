@@ -10,14 +10,14 @@ Note [Public paths]
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 from dispatch_core.surroundings.former_paths import AliasLoader, find_former
 
-__all__ = ["PUBLIC_PATHS", "AliasFinder", "PublicLoader"]
+__all__ = ["PUBLIC_PATHS", "AliasFinder", "DeviceFinder", "PublicLoader"]
 
 #: The public package and the package of the files → the modules.
 _FOLDERS: Final = {
@@ -61,7 +61,7 @@ _FORMER: Final = {
         for folder, names in {
             "creation": "legacy_types sources",
             "functions": "arrangements frequencies matrices tensor_questions",
-            "surface": "absent_devices",
+            "device_modules": "absent_devices",
             "tensors": "printing storages",
             "values": "devices dtypes layouts settings size",
         }.items()
@@ -101,6 +101,33 @@ class AliasFinder:
         if own is not None:
             return ModuleSpec(name, PublicLoader(own))  # type: ignore[arg-type]
         return find_former(name, _FORMER) if name in _FORMER else None
+
+
+class DeviceFinder:
+    """Finds the modules of devices, where no file has the name; ``find_module`` returns a device's, or None."""
+
+    def __init__(self, find_module: Callable[[str], ModuleType | None]) -> None:
+        self._find_module = find_module
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+        """Return the spec of a device's module, None for all other modules."""
+        parent, _, child = name.rpartition(".")
+        found = self._find_module(child) if parent == "torchlike" else None
+        return None if found is None else ModuleSpec(name, _DeviceLoader(found))  # type: ignore[arg-type]  # as above
+
+
+class _DeviceLoader:
+    """Gives a device's module, which is made already."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module itself."""
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing."""
 
 
 def _is_package(module: ModuleType | None) -> bool:

@@ -14,6 +14,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
 from ..accelerator import current_accelerator
+from ..device_modules.modules import get_device_module
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.printing import printoptions
 from ..tensors.tensor import Tensor
@@ -22,7 +23,6 @@ from ..utils.tensor_lists import flatten_dense_tensors as _flatten_dense_tensors
 from ..utils.tensor_lists import reorder_tensors_as as _reorder_tensors_as
 from ..utils.tensor_lists import take_tensors as _take_tensors
 from ..utils.tensor_lists import unflatten_dense_tensors as _unflatten_dense_tensors
-from .absent_devices import get_device_module
 
 __all__ = [
     "CallbackRegistry",

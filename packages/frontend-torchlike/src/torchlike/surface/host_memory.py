@@ -10,7 +10,7 @@ __all__ = ["METHODS"]
 
 def _make_transfer(name: str) -> Callable[..., NoReturn]:
     def method(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> NoReturn:
-        from .absent_devices import refuse_work  # few programs come here
+        from ..device_modules.absent_devices import refuse_work  # few programs come here
 
         refuse_work(name.upper())
 

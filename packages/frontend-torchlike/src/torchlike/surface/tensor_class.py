@@ -20,7 +20,6 @@ from dispatch_core.caches import LazyTable
 from dispatch_core.frontends import CAPTURING, PLACES, make_question
 from dispatch_core.keys import AUTOGRAD, LAYOUTS
 
-from .. import npu
 from ..creation.factories import construct, tensor
 from ..creation.factory_layouts import EMPTY
 from ..functions.operator_functions import FUNCTIONS, METHODS
@@ -213,7 +212,6 @@ _OTHERS: Final[dict[str, Any]] = {
     "is_signed": _is_signed,
     "new_tensor": _new_tensor,
     "numpy": to_numpy,
-    "record_stream": npu.record_stream,
     "to": to,
     "to_device": _to_device,
     "tolist": _tolist,
@@ -293,8 +291,8 @@ _PROPERTIES: Final[dict[str, Callable[[], property]]] = {
 
 
 _UNCOMMON: Final = (
-    "apply_ as_subclass const_data_ptr dim_order get_device is_distributed is_inference lstsq lu map2_ map_ new resize"
-    " resize_as set_ storage symeig unique untyped_storage"
+    "apply_ as_subclass const_data_ptr dim_order get_device is_distributed is_inference lstsq lu map2_ map_ new"
+    " record_stream resize resize_as set_ storage symeig unique untyped_storage"
 )
 
 

@@ -12,6 +12,7 @@ from dispatch_aten.shapes import memory_order
 
 from ..creation.factories import FACTORIES, tensor
 from ..creation.literals import is_sequence
+from ..device_modules.stream_functions import record_stream
 from ..functions.arrangements import unique
 from ..functions.inner import is_inference
 from ..functions.matrices import lstsq, lu, symeig
@@ -39,6 +40,7 @@ __all__ = [
     "map2_",
     "map_",
     "new",
+    "record_stream",
     "resize",
     "resize_as",
     "set_",

@@ -1,4 +1,4 @@
-"""Devices that other builds of torch have: questions are answered truthfully, and work is refused.
+"""Devices that no backend here brings: questions are answered truthfully, and work is refused.
 
 Each gets the functions of ``torch.cuda``; so programs take the branch that they have for a machine without the device.
 """
@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from types import ModuleType
 from typing import Any, Final, NoReturn
 
+import dispatch_core as dc
 from dispatch_core.lazy_text import repr_by_attributes
 
 from ..names.spelling import spell
+from .absent_names import ABSENT
 
-__all__ = ["AbsentDeviceError", "cpu", "get_device_module", "list_functions", "make_module", "refuse_work"]
+__all__ = ["AbsentDeviceError", "cpu", "list_functions", "refuse_work"]
 
 #: The answer → the functions that give it.
 _ANSWERS: Final[tuple[tuple[Any, str], ...]] = (
@@ -78,8 +81,10 @@ def _refuse_class(name: str, title: str) -> type:
     return type(name, (), {"__new__": refuse, "__doc__": documentation, "__repr__": repr_by_attributes()})
 
 
-def list_functions(title: str) -> dict[str, Any]:
-    """Return the functions of a device that is not there; ``title`` is its name in torch's message."""
+@cache
+def list_functions(device: str) -> dict[str, Any]:
+    """Return the functions of a device that is not there."""
+    title = ABSENT[device]
     found: dict[str, Any] = {name: _answer(name, value) for value, names in _ANSWERS for name in names.split()}
     found |= {name: _refuse(name, title) for name in _REFUSED.split()}
 
@@ -112,31 +117,20 @@ def list_functions(title: str) -> dict[str, Any]:
         """Return no states: there is no such device."""
         return []
 
+    def availability() -> dc.Availability:
+        """Return that there is no such device."""
+        return dc.Availability(False, f"no backend provides the device {device!r}")
+
     def get_arch_list() -> list[str]:
         """Return no architectures: there is no such device."""
         return []
 
-    own = (stream, memory_stats, get_rng_state_all, get_arch_list)
+    own = (stream, availability, memory_stats, get_rng_state_all, get_arch_list)
     found |= {each.__name__: each for each in own} | {"device": AbsentDevice}
     found |= {name: _refuse_class(name, title) for name in _REFUSED_CLASSES.split()}
     for name, each in found.items():
-        each.__module__, each.__qualname__ = spell(f"torchlike.{title.lower()}"), name
+        each.__module__, each.__qualname__ = spell(f"torchlike.{device}"), name
     return found
-
-
-def make_module(name: str, title: str) -> ModuleType:
-    """Return a module with the functions of a device that is not there."""
-    module = ModuleType(
-        spell(f"torchlike.{name}"), f"The device {name}, which is not there (source: ``torch.{name}``)."
-    )
-    vars(module).update(list_functions(title))
-    return module
-
-
-#: The modules that are no files of their own.
-xpu: Final = make_module("xpu", "XPU")
-mps: Final = make_module("mps", "MPS")
-mtia: Final = make_module("mtia", "MTIA")
 
 
 def _make_cpu() -> ModuleType:
@@ -159,14 +153,3 @@ def _load_cpu_part(name: str) -> Any:
 
 
 cpu: Final = _make_cpu()
-
-
-def get_device_module(device: Any = None) -> Any:
-    """Return the module of a device; for None that of the accelerator, or the cpu (source: ``torch.get_device_module``)."""
-    import torchlike
-
-    kind = "npu" if device is None and torchlike.npu.is_available() else str(device or "cpu").partition(":")[0]
-    found = getattr(torchlike, kind, None)
-    if not isinstance(found, ModuleType):
-        raise RuntimeError(f"Invalid device module: {kind}")
-    return found

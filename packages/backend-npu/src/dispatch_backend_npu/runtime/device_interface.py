@@ -1,0 +1,124 @@
+"""The runtime as the core's ``DeviceInterface``: a stream and an event of ours are the interface's handles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dispatch_core import DeviceInterface
+
+from ..acl.errors import OutOfMemoryError
+from . import allocator, device, waiting
+from .event import Event
+from .memory import allocate_pinned
+from .probe import device_name
+from .stream import Stream, check_stream, default, peek
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class _StreamsPart:
+    """The streams of all devices; a thread's current one is kept for each device."""
+
+    def default(self, index: int) -> Stream:
+        return default(index)
+
+    def create(self, index: int, priority: int = 0) -> Stream:
+        return Stream(index, priority)
+
+    def current(self, index: int) -> Stream:
+        # Events mark it busy when they are recorded: see Note [Idle streams] in `stream`.
+        with device.guard(index):
+            return peek()
+
+    def exchange(self, index: int, stream: Stream) -> Stream:
+        """Make a stream the thread's on its device. Nothing is called, so that leaving a block cannot fail."""
+        check_stream(stream)
+        chosen = device.thread.chosen
+        before = chosen.get(index)
+        if before is None or not before._streams.is_open:
+            before = stream._streams.default or default(index)
+        if stream is stream._streams.default:
+            chosen.pop(index, None)
+        else:
+            chosen[index] = stream
+        device.thread.stream = None
+        return before
+
+    def query(self, stream: Stream) -> bool:
+        return stream.query()
+
+    def synchronize(self, stream: Stream) -> None:
+        stream.synchronize()
+
+    def record(self, array: Any, stream: Stream) -> None:
+        allocator.record_stream(array, check_stream(stream))
+
+
+class _EventsPart:
+    """Events, each of the device of the stream in which it is first recorded."""
+
+    def create(self, index: int) -> Event:
+        return Event()
+
+    def record(self, event: Event, stream: Stream) -> None:
+        event.record(stream)
+
+    def wait(self, event: Event, stream: Stream) -> None:
+        event.wait(stream)
+
+    def query(self, event: Event) -> bool:
+        return event.query()
+
+    def synchronize(self, event: Event) -> None:
+        event.synchronize()
+
+    def elapsed_time(self, start: Event, end: Event) -> float:
+        return start.elapsed_time(end)
+
+
+class _MemoryPart:
+    """The figures of the caching allocators."""
+
+    def stats(self, index: int) -> dict[str, int]:
+        return allocator.memory_stats(index)
+
+    def info(self, index: int) -> tuple[int, int]:
+        return allocator.mem_get_info(index)
+
+    def reset_peaks(self, index: int) -> None:
+        allocator.reset_peak_memory_stats(index)
+
+
+def _exchange(index: int) -> int:
+    before = device.current()
+    device.leave_for(index)
+    return before
+
+
+def _allocate_pinned(nbytes: int) -> NDArray[Any]:
+    return allocate_pinned(nbytes).array()
+
+
+def _properties(index: int) -> dict[str, Any]:
+    with device.guard(index):
+        return {"name": device_name(), "total_memory": allocator.mem_get_info(index)[1]}
+
+
+def make() -> DeviceInterface:
+    """Return the interface of the npu."""
+    return DeviceInterface(
+        properties=_properties,
+        current=device.current,
+        exchange=_exchange,
+        initialized=device.is_initialized,
+        synchronize=device.synchronize,
+        streams=_StreamsPart(),
+        events=_EventsPart(),
+        timed_event=lambda index: Event(enable_timing=True),
+        memory=_MemoryPart(),
+        empty_cache=allocator.empty_cache,
+        out_of_memory=OutOfMemoryError,
+        host_allocator=_allocate_pinned,
+        functions={"set_sync_timeout": waiting.set_sync_timeout, "sync_timeout": waiting.sync_timeout},
+    )
