@@ -48,7 +48,6 @@ from .values.size import Size
 __version__ = "0.1.0"
 _hide_frames(__name__)
 _sys.meta_path.insert(0, _AliasFinder)
-_sys.meta_path.append(_DeviceFinder(lambda name: _find_device(name)))  # type: ignore[arg-type]  # it has a finder's method
 
 newaxis = None
 contiguous_format, preserve_format, channels_last, channels_last_3d = memory_format
@@ -167,6 +166,9 @@ def _find_device(name: str) -> Any:
     from .device_modules.modules import find_module
 
     return find_module(name)
+
+
+_sys.meta_path.append(_DeviceFinder(_find_device))  # type: ignore[arg-type]  # it has a finder's method
 
 
 def __dir__() -> list[str]:
