@@ -52,6 +52,7 @@ from .arrays.protocols import (
     bind,
     refuse_mixed,
 )
+from .arrays.thread_device import find_current
 from .bookkeeping.transactions import run_outside
 from .calls.overriding import refused_calls
 from .discovery import loader
@@ -115,6 +116,7 @@ __all__ = [
     "current_session",
     "find_array_type",
     "find_composite",
+    "find_current",
     "find_functional",
     "find_layout",
     "find_with_autograd",

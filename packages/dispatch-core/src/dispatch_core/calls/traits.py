@@ -70,6 +70,9 @@ class KernelTraits(Record):
     #: Of a hook or a custom autograd function: whether the operators that it calls are all that it does, as
     #: `capture.traceable` declares. A class declares it for its subclasses and their instances, too.
     is_traceable: bool = False
+    #: Of a device's kernel: whether it takes arrays of several devices of its type, and copies between them, as a ``copy_``
+    #: may do that goes from card to card.
+    crosses_devices: bool = False
 
     def __repr__(self) -> str:
         own = (f"{name}={value!r}" for name in _FIELDS if (value := getattr(self, name)) != _DEFAULTS[name])

@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from .._record import Record
 from ..arrays.access import computes_late
 from ..arrays.frontend import FRONTENDS
+from ..arrays.indices import SEVERAL
 from ..arrays.protocols import Kernel
 from ..bookkeeping.levels import Level
 from ..calls import call_trace
@@ -237,6 +238,8 @@ class ShortWay(Record):
             return "calls are traced"
         if computes_late(mask):
             return "the arrays are computed late"
+        if mask & SEVERAL[0]:
+            return "several devices of the type are in use"
         return self._find_change(entry, mask, self.parts, self.uses)
 
     def function(self, registry: Registry, mask: int) -> Kernel:

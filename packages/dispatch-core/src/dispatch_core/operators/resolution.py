@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .._record import Record, replace
 from ..arrays.access import computes_late
 from ..arrays.frontend import FRONTENDS, Frontend
+from ..arrays.indices import SEVERAL
 from ..arrays.layouts import find_hint, have_history, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
 from ..arrays.protocols import refuse_mixed
@@ -31,6 +32,7 @@ from ..calls import call_trace
 from ..calls.boundary import Boundary, make_boundary
 from ..calls.engine import KernelCall
 from ..calls.late_calls import compute_first
+from ..calls.placed_calls import make_index_test, place_call
 from ..calls.reference import unchecked_mask
 from ..calls.traits import Runner, RunnerTraits
 from ..discovery import loader
@@ -114,7 +116,26 @@ class Resolution(Record):
                 # Those below an alternative may never be asked, and their errors are those of calls that reach them.
                 run = candidate.runner(run) if candidate.found is self else runners.make_late(candidate.runner, run)
         assert run is not None  # the last candidate has a slot, if an empty one
-        return run
+        return self._place(run) if self.mask & SEVERAL[0] else run
+
+    def _place(self, run: Runner) -> Runner:
+        """Return ``run`` on the device of its arrays; see Note [Placed calls] in `placed_calls`."""
+        frontend, registration = FRONTENDS.get(self.mask & MARKERS), self.slot.registration
+        is_call = not (self.explicit or self.mask & _OVERRIDING)
+        is_layout = self.key is not None and self.key.kind == "layout"
+        placed = place_call(
+            self.entry,
+            run,
+            self.mask,
+            is_call=is_call,
+            is_kernel=self.boundary() is not None or is_layout or self.is_composite(),
+            crosses=registration is not None and registration.traits.crosses_devices,
+            hook=None if frontend is None else frontend.call_mixed,
+        )
+        tables = self.entry.tables
+        before = tables.traits_of(run)
+        is_compared = before.is_watched is not None or before.body is not None
+        return tables.keep_traits(placed, RunnerTraits(is_watched=False)) if is_compared else placed
 
     def kernel_runner(self, below: Runner | None) -> Runner:
         """Return the function that calls the slot's kernel, and ``below`` where it may decline."""
@@ -226,12 +247,15 @@ class Resolution(Record):
             return run
         best = max(found, key=lambda registration: registration.key.rank)
         elsewhere = replace(self, key=best.key, slot=Slot("kernel", best)).runner()
+        own = self.slot.registration
+        has_indices = self.mask & SEVERAL[0] and not (own is not None and own.traits.crosses_devices)
+        goes_elsewhere = make_index_test(signature, self.mask & SEVERAL[0]) if has_indices else None
 
         def choose(*values: Any) -> object:
             device = values[index]
             if device is None:
                 return run(*values)
-            if device.type != home:
+            if device.type != home or (goes_elsewhere is not None and goes_elsewhere(values, device)):
                 return elsewhere(*values)
             runners.open_device(device)
             return run(*values)

@@ -26,7 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, Frontend
-from ..arrays.owners import DEVICE_KEYS, TYPE_MASKS, device_key
+from ..arrays.indices import SEVERAL
+from ..arrays.owners import DEVICE_KEYS, KEY_TYPES, TYPE_MASKS, device_key
+from ..arrays.thread_device import find_current
 from ..bookkeeping.changes import on_refresh
 from ..caches import keep
 from ..calls.boundary import Boundary
@@ -109,14 +111,33 @@ def make_device_selector(entry: OperatorEntry, index: int, rest: int) -> Runner:
         device = Device("cpu") if wanted is None else Device.parse(wanted)
         mask = context.apply_exclusions(rest | device_key(device.type).value)
         open_device(device)
+        if device.index is None and (place := _find_place(device.type)) is not None:
+            open_device(place)
+            values = (*values[:index], place, *values[index + 1 :])
         return explicit_table[mask](*values)
 
     return entry.tables.keep_traits(run, RunnerTraits(choice=DeviceChoice(index, home, find_home)))
 
 
+def _find_place(device: str) -> Device | None:
+    """Return the thread's device of a type where factories have to name it; see Note [Several indices] in `indices`."""
+    try:
+        find = _currents[device]
+    except KeyError:
+        has_indices = any(each.device_index is not None for each in KEY_TYPES.get(device_key(device), ()))
+        find = _currents[device] = find_current(device) if has_indices else None
+    if find is None:
+        return None
+    here = find()
+    return None if here == 0 and not SEVERAL[0] & device_key(device).value else Device(device, here)
+
+
 _opened: set[Device] = set()
+#: A device's name → the function that gives the thread's index; None where its arrays tell none.
+_currents: dict[str, Callable[[], int] | None] = {}
 # Factories ask again whether their device can be opened.
 on_refresh(_opened.clear)
+on_refresh(_currents.clear)
 
 
 def open_device(device: Device) -> None:

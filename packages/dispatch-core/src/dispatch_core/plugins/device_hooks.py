@@ -74,6 +74,10 @@ class DeviceHooks:
                         raise self._unavailable(name, reason)
                     self._check_index(name, index)
                     self._ask(name, "dispatch_open_device", index=index)
+                    if any(each.device_index is not None for each in info.array_types):
+                        from dispatch_core.arrays.indices import note_index
+
+                        note_index(name, index)
                     self._opened.add((name, index))
         return info
 
@@ -126,6 +130,7 @@ class DeviceHooks:
         """
         found = self._interfaces.get(name)
         if found is None:
+            from dispatch_core.arrays.indices import NotedExchange
             from dispatch_core.runtime.interface import NONE, DeviceInterface
 
             self.ensure_backend(name)
@@ -135,6 +140,8 @@ class DeviceHooks:
                     f"dispatch_device_interface of {self._state(name).source} returned {short_repr(found)}",
                     hint="return dispatch_core.DeviceInterface(...)",
                 )
+            if found.exchange is not None and type(found.exchange) is not NotedExchange:
+                found.exchange = NotedExchange(name, found.exchange)
             found = self._interfaces.setdefault(name, found)
         return found
 

@@ -143,6 +143,10 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             if self._handles.get(name) is not handle:
                 return
             del self._handles[name], self._loaded[name], self._keys[name]
+            if any(each.device_index is not None for each in handle.info.array_types):
+                from dispatch_core.arrays.indices import forget_indices
+
+                forget_indices(name, handle.key)
             self._interfaces.pop(name, None)
             self._opened = {opened for opened in self._opened if opened[0] != name}
             undo, handle.undo = handle.undo, []

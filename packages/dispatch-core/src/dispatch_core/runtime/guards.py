@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
+from ..arrays.thread_device import OnDevice, find_current
 from ..devices import Device
 from ..discovery import loader
 from ..errors import ArgumentError
-from ..interrupts import whole
 from ..surroundings.distributions import BACKENDS
 from .accelerators import current_accelerator
 from .interface import DeviceInterface
@@ -72,7 +70,7 @@ def resolve(device: str | Device | int | None, expected: str | None = None) -> D
     if expected is not None and name != expected:
         raise ArgumentError(f"Expected a device of type {expected}, but got: {device}")
     if index is None:
-        current = find_interface(name).current
+        current = find_current(name)
         index = 0 if current is None else current()
     return Device(name, index)
 
@@ -82,41 +80,3 @@ def _accelerator() -> str:
     if found is None:
         raise ArgumentError("Cannot access accelerator device when none is available.")
     return found.type
-
-
-class OnDevice:
-    """Make a device the thread's within a block; one whose interface has no ``exchange`` has one index only.
-
-    The former is restored after errors and interrupts, too.
-    """
-
-    __slots__ = ("_before", "_exchange", "_index")
-
-    def __init__(self, interface: DeviceInterface, index: int) -> None:
-        self._exchange: Final[Any] = interface.exchange
-        self._index = index
-        self._before: list[int] = []
-
-    def __enter__(self) -> int:
-        if self._exchange is not None:
-            try:
-                self._before = [self._exchange(self._index)]
-            except BaseException:
-                self._leave()
-                raise
-        return self._index
-
-    @whole
-    def __exit__(self, *exception: object) -> None:
-        try:
-            self._leave()
-        except BaseException:
-            # An interrupt; see Note [Where an interrupt falls] in `dispatch_core.interrupts`.
-            self._leave()
-            raise
-
-    def _leave(self) -> None:
-        """Restore the former device; called again after an interrupt, it does the rest."""
-        if self._before:
-            self._exchange(self._before[-1])
-            del self._before[-1]

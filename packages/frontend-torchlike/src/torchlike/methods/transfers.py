@@ -50,6 +50,15 @@ def move(tensor: Tensor, target: dc.Device, dtype: Any = None) -> Tensor:
 #: Operators whose first tensor decides, because they copy the others or only read positions from them.
 _COPIES: Final = frozenset({"aten::copy_", "aten::index.Tensor", "aten::index_put", "aten::index_put_"})
 
+#: Operators that treat each tensor by itself, or look at the shape of another: the keys of their composites.
+_APART: Final = {
+    **dict.fromkeys(
+        ("expand_as", "view_as", "reshape_as", "broadcast_tensors", *(f"atleast_{n}d.Sequence" for n in (1, 2, 3))),
+        "CompositeImplicitAutograd",
+    ),
+    "is_same_size": "CompositeExplicitAutograd",
+}
+
 #: Operators → their arguments that are read on the host, and may be cpu tensors whatever the device of the others.
 _READ: Final = {
     "aten::_pack_padded_sequence": {"lengths"},
@@ -60,11 +69,15 @@ _READ: Final = {
 
 
 def call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Answer a call whose tensors lie on two devices (the boundary's hook).
+    """Answer a call whose tensors lie on two devices, of two types or of one (the boundary's hook).
 
-    Copies go ahead, and so do cpu tensors without dimensions, which represent numbers, and lengths that are read;
-    anything else is refused as torch refuses it. Raises ``DeviceMismatchError``.
+    Copies go ahead, and so do cpu tensors without dimensions, which represent numbers, lengths that are read, and operators
+    that treat each tensor by itself; anything else is refused as torch refuses it. Raises ``DeviceMismatchError``.
     """
+    if (key := _APART.get(op.name.removeprefix("aten::"))) is not None:
+        return dc.call_direct(op.name, key, *args, **kwargs)
+    if op.name == "aten::type_as":
+        return args[0].to(args[1])
     values = [*args, *kwargs.values()]
     if (read := _READ.get(op.name)) is not None:
         named = {**dict(zip((argument.name for argument in op.schema.arguments), args, strict=False)), **kwargs}

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_core import devices
-from dispatch_core.frontends import runtime
+from dispatch_core.frontends import find_current
 from dispatch_core.tracebacks import trim_traceback
 
 device = dc.Device
@@ -51,9 +51,5 @@ def resolve_index(device: dc.Device, own: dc.Device) -> dc.Device:
     """Return a device of the kind of ``own`` with an index: without one, it means the current one, as in torch."""
     if device.type != own.type or device.index is not None or own.index is None:
         return device
-
-    try:
-        current = runtime(device.type).ensure
-    except (dc.BackendError, AttributeError):
-        return own
-    return dc.Device(device.type, current())
+    current = find_current(device.type)
+    return own if current is None else dc.Device(device.type, current())

@@ -1,0 +1,80 @@
+"""The indices of arrays, where a process works with several devices of one type.
+
+Note [Several indices]
+    Kernels work on the thread's device, which is the one with index 0 until the thread chooses another. While a process has
+    worked with that one alone, all of the type's arrays lie there, and calls do not look at indices. The first request that
+    names another (a factory's ``device``, an ``exchange``) is noted here before an array can lie there. From then on the
+    runners of the type's calls compare the indices of the arrays and work on the device of these (`calls.placed_calls`),
+    and recorded calls keep their index. The tables of all operators are emptied for that, once.
+
+    A backend takes part whose `ArrayType` has a ``device_index``. One that answers None for an array says that it fits
+    every index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ..bookkeeping.changes import notify_change
+from ..forks import Order, forkable
+from ..keys.table import ARRAYS, DispatchKey
+from .owners import DEVICE_KEYS, KEY_TYPES
+from .thread_device import find_current
+
+#: The keys, as a mask, of the arrays of types of devices of which another index than 0 was noted.
+SEVERAL: Final = [0]
+_noted: Final[set[str]] = set()
+_lock: Final = forkable(Order.LOADING)
+
+
+def note_index(device: str, index: int | None) -> None:
+    """Take note that arrays may lie on a device from now on; None means the thread's own one of the type.
+
+    See Note [Several indices]. Nothing happens for a type whose arrays tell no index.
+    """
+    if device in _noted or index == 0 or (key := DEVICE_KEYS.get(device)) is None:
+        return
+    if all(each.device_index is None for each in KEY_TYPES.get(key, ())):
+        return
+    if index is None:
+        find = find_current(device)
+        if find is None or find() == 0:
+            return
+    with _lock:
+        if device not in _noted:
+            SEVERAL[0] |= _keys_of_device(key)
+            notify_change()
+            # Last: another thread that finds it goes on without the lock.
+            _noted.add(device)
+
+
+def forget_indices(device: str, key: DispatchKey) -> None:
+    """Forget the indices of a device whose backend is taken back."""
+    with _lock:
+        _noted.discard(device)
+        SEVERAL[0] &= ~_keys_of_device(key)
+
+
+def _keys_of_device(key: DispatchKey) -> int:
+    """Return the keys of a device's arrays, those of layouts included, as a mask."""
+    mask = 0
+    for each in DispatchKey:
+        if each.backend == key.backend and each & ARRAYS:
+            mask |= each.value
+    return mask
+
+
+class NotedExchange:
+    """A backend's function ``exchange`` of its interface, with the indices noted that it is called with."""
+
+    __slots__ = ("_device", "_exchange")
+
+    def __init__(self, device: str, exchange: Callable[[int], int]) -> None:
+        self._device, self._exchange = device, exchange
+
+    def __call__(self, index: int) -> int:
+        """Make another device the thread's, and return the former."""
+        if index > 0:
+            note_index(self._device, index)
+        return self._exchange(index)

@@ -1,0 +1,70 @@
+"""The index of the device that a thread works with, and the guard that changes it within a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from ..discovery import loader
+from ..interrupts import whole
+from .owners import DEVICE_KEYS, KEY_TYPES
+
+
+class HasExchange(Protocol):
+    """The parts of a device's interface that a guard needs."""
+
+    current: Callable[[], int] | None
+    exchange: Callable[[int], int] | None
+
+
+def find_current(device: str) -> Callable[[], int] | None:
+    """Return the function that gives the index of the thread's device; None where the backend has none."""
+    current = loader().device_interface(device).current
+    if current is not None:
+        return current
+    types: tuple[Any, ...] = KEY_TYPES.get(DEVICE_KEYS[device], ()) if device in DEVICE_KEYS else ()
+    return next((each.current_device for each in types if each.current_device is not None), None)
+
+
+class OnDevice:
+    """Make a device the thread's within a block; one whose interface has no ``exchange`` has one index only.
+
+    The former is restored after errors and interrupts, too.
+    """
+
+    __slots__ = ("_before", "_current", "_exchange", "_index")
+
+    def __init__(self, interface: HasExchange, index: int) -> None:
+        self._current: Final[Any] = interface.current
+        self._exchange: Final[Any] = interface.exchange
+        self._index = index
+        self._before: list[int] = []
+
+    def __enter__(self) -> int:
+        if self._exchange is not None:
+            try:
+                if self._current is None:
+                    self._before = [self._exchange(self._index)]
+                else:
+                    # Known before it changes: an interrupt may fall between the call and what takes its result.
+                    self._before = [self._current()]
+                    self._exchange(self._index)
+            except BaseException:
+                self._leave()
+                raise
+        return self._index
+
+    @whole
+    def __exit__(self, *exception: object) -> None:
+        try:
+            self._leave()
+        except BaseException:
+            # An interrupt; see Note [Where an interrupt falls] in `dispatch_core.interrupts`.
+            self._leave()
+            raise
+
+    def _leave(self) -> None:
+        """Restore the former device; called again after an interrupt, it does the rest."""
+        if self._before:
+            self._exchange(self._before[-1])
+            del self._before[-1]
