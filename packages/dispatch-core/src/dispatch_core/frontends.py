@@ -16,6 +16,8 @@ from .arrays.access import storage_of, storage_offset, to_data
 from .arrays.frontend import (
     CAPTURING,
     FRONTENDS,
+    STREAM_BLOCKS,
+    STREAMS_CHOSEN,
     Frontend,
     become,
     check_writing,
@@ -76,12 +78,15 @@ if TYPE_CHECKING:
         materialize_value,
         run_random_steps,
     )
+    from .runtime.streams import current_stream, default_stream, has_streams
 
 __all__ = [
     "ARRAYS",
     "AUTOGRAD",
     "CAPTURING",
     "PLACES",
+    "STREAMS_CHOSEN",
+    "STREAM_BLOCKS",
     "WINDOWS",
     "AutocastInputs",
     "Autograd",
@@ -114,6 +119,8 @@ __all__ = [
     "current_masks",
     "current_modes",
     "current_session",
+    "current_stream",
+    "default_stream",
     "find_array_type",
     "find_composite",
     "find_current",
@@ -121,6 +128,7 @@ __all__ = [
     "find_layout",
     "find_with_autograd",
     "has_masks",
+    "has_streams",
     "included_mask",
     "is_lent_out",
     "is_loaded",
@@ -171,6 +179,9 @@ _LATE = {
     "materialize": ".pipelines",
     "materialize_value": ".pipelines",
     "run_random_steps": ".pipelines",
+    "current_stream": ".runtime.streams",
+    "default_stream": ".runtime.streams",
+    "has_streams": ".runtime.streams",
 }
 
 

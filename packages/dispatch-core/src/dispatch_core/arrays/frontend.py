@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from difflib import get_close_matches
 from functools import partial
 from types import FunctionType
@@ -74,6 +75,10 @@ class Frontend(Record, Generic[T]):
 
 #: marker bit → frontend.
 FRONTENDS: Final[dict[int, Frontend[Any]]] = {}
+#: Make the blocks that frontends enter with each stream of a device.
+STREAM_BLOCKS: Final[list[Callable[[], AbstractContextManager[object]]]] = []
+#: Whether a stream has been made current in this process; empty before.
+STREAMS_CHOSEN: Final[list[bool]] = []
 #: The calls of captured functions that are being recorded, in all threads.
 CAPTURING: Final[list[Any]] = []
 _lock: Final = forkable(Order.TABLE)

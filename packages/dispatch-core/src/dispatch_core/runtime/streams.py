@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any, Final, Self, TypeVar, cast
 
+from ..arrays.frontend import STREAM_BLOCKS, STREAMS_CHOSEN
 from ..devices import Device
 from ..errors import ArgumentError, BackendError
 from ..interrupts import whole
@@ -11,7 +13,7 @@ from ..tracebacks import api_boundary
 from .guards import OnDevice, find_interface, resolve
 from .interface import DeviceInterface
 
-__all__ = ["Event", "Stream", "current_stream", "default_stream", "set_stream"]
+__all__ = ["Event", "Stream", "current_stream", "default_stream", "has_streams", "set_stream"]
 
 _NONE: Final = object()
 
@@ -90,17 +92,20 @@ class Stream:
 
     def __enter__(self) -> Self:
         interface, index = _with_streams(self.device)
-        guard = OnDevice(interface, index)
+        STREAMS_CHOSEN[:] = [True]
+        guards: list[AbstractContextManager[object]] = []
         before: Any = _NONE
         try:
-            guard.__enter__()
+            for guard in (OnDevice(interface, index), *[make() for make in STREAM_BLOCKS]):
+                guards.append(guard)
+                guard.__enter__()
             before = interface.streams.exchange(index, self.native_handle)
-            self._before = (guard, before, self._before)
+            self._before = (guards, before, self._before)
             return self
         except BaseException:
             if before is not _NONE:
                 interface.streams.exchange(index, before)
-            guard.__exit__(None, None, None)
+            _leave_all(guards)
             raise
 
     @whole
@@ -115,9 +120,9 @@ class Stream:
     def _leave(self) -> None:
         """Restore the current device and stream; called again after an interrupt, it does the rest."""
         if self._before:
-            guard, before, outer = self._before
+            guards, before, outer = self._before
             find_interface(self.device.type).streams.exchange(self.device_index, before)
-            guard.__exit__(None, None, None)
+            _leave_all(guards)
             self._before = outer
 
     def __eq__(self, other: object) -> bool:
@@ -227,6 +232,23 @@ class Event:
         return f"torch.Event {place}, event_flag={flag}, event_id={self.event_id}"
 
 
+def _leave_all(guards: list[AbstractContextManager[object]]) -> None:
+    """Leave guards, the innermost first; called again after an interrupt, it does the rest."""
+    while guards:
+        guards[-1].__exit__(None, None, None)
+        del guards[-1]
+
+
+def has_streams(device: str) -> bool:
+    """Return whether a device's backend has streams and events, so that work on two of them must be ordered.
+
+    >>> has_streams("cpu")
+    False
+    """
+    interface = find_interface(device)
+    return interface.streams is not None and interface.events is not None
+
+
 _S = TypeVar("_S", bound=Stream)
 
 
@@ -253,6 +275,9 @@ def default_stream(device: str | Device | int | None = None, kind: type[_S] | No
 def set_stream(stream: Stream) -> None:
     """Make a stream the one that the thread works with on its device, and that device the thread's."""
     interface, index = _with_streams(stream.device)
+    STREAMS_CHOSEN[:] = [True]
+    for make in STREAM_BLOCKS:
+        make().__enter__()
     if interface.exchange is not None:
         interface.exchange(index)
     interface.streams.exchange(index, stream.native_handle)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Final
+
+from dispatch_core.frontends import STREAM_BLOCKS
 
 from ..history import (
     Node,
@@ -44,3 +47,13 @@ __all__ = [
     "set_grad_enabled",
 ]
 __all__.extend(_lazy)  # noqa: PYI056  # the linter does not know the names
+
+
+def _keep_streams() -> AbstractContextManager[object]:
+    """Return the block in which nodes keep the streams of their calls."""
+    from .stream_order import KeepStreams
+
+    return KeepStreams()
+
+
+STREAM_BLOCKS.append(_keep_streams)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
-from dispatch_core.frontends import CAPTURING, has_masks
+from dispatch_core.frontends import CAPTURING, STREAMS_CHOSEN, has_masks
 
 from ..history.captures import check_hook, current_part
 from ..history.grad_mode import enable_grad, no_grad
@@ -117,7 +117,7 @@ def _run_compiled(
 ) -> bool:
     """Run backward in compiled code, and return whether that was possible; nothing is done where it is not."""
     compiled = _find_compiled()
-    if compiled is None or CAPTURING or Leaf.was_cut or anomaly_mode.get()[0]:
+    if compiled is None or CAPTURING or STREAMS_CHOSEN or Leaf.was_cut or anomaly_mode.get()[0]:
         return False
     return compiled(roots, keep_graph, create_graph, create_graph or has_masks(), run, wanted) is None
 
@@ -155,8 +155,11 @@ def _execute(
     order, waiting, feeds = _sort_nodes([edge.node for edge, _ in roots], create_graph or is_checked or has_masks())
     run.order, run.leaves = order, waiting
     buffers: _Buffers = {}
+    streams = _order_streams() if STREAMS_CHOSEN else None
     for edge, grad in roots:
         _add_gradient(buffers, edge, grad)
+        if streams is not None:
+            streams.begin(edge.node, grad)
     _check_capture(order, waiting)
     needed: set[Node] | None = None
     if wanted is not None:
@@ -173,24 +176,43 @@ def _execute(
         check_cut(order if needed is None else needed)
     for leaf in [leaf for leaf, count in waiting.items() if not count]:
         _finish_leaf(leaf, buffers, wanted, create_graph)
-    for node in order:
-        grads = buffers.pop(node, None)
-        if grads is not None:
-            runs = needed is None or node in needed
-            if wanted is None:
-                if node.tensor_hooks is not None or node.retained is not None or node.pre_hooks is not None:
-                    _run_hooks(node, grads, None, True)
-            elif runs or node in wanted.nodes:
-                _run_hooks(node, grads, wanted, runs)
-            if runs:
-                run_node(node, grads, buffers)
-                if not keep_graph:
-                    node.release()
-            grads = None  # a leaf takes a gradient as its own that nothing else holds
-        for leaf in feeds.get(node, ()):
-            waiting[leaf] -= 1
-            if not waiting[leaf]:
-                _finish_leaf(leaf, buffers, wanted, create_graph)
+    try:
+        for node in order:
+            grads = buffers.pop(node, None)
+            if grads is not None:
+                runs = needed is None or node in needed
+                if streams is not None:
+                    streams.enter(node, grads, buffers)
+                if wanted is None:
+                    if node.tensor_hooks is not None or node.retained is not None or node.pre_hooks is not None:
+                        _run_hooks(node, grads, None, True)
+                elif runs or node in wanted.nodes:
+                    _run_hooks(node, grads, wanted, runs)
+                if runs:
+                    run_node(node, grads, buffers)
+                    if not keep_graph:
+                        node.release()
+                if streams is not None:
+                    streams.leave(node)
+                    if wanted is not None and node in wanted.nodes:
+                        streams.come_to(node)
+                grads = None  # a leaf takes a gradient as its own that nothing else holds
+            for leaf in feeds.get(node, ()):
+                waiting[leaf] -= 1
+                if not waiting[leaf]:
+                    if streams is not None:
+                        streams.come_to(leaf)
+                    _finish_leaf(leaf, buffers, wanted, create_graph)
+    finally:
+        if streams is not None:
+            streams.leave()
+
+
+def _order_streams() -> Any:
+    """Return what runs nodes on the streams of their forward calls."""
+    from .stream_order import StreamOrder
+
+    return StreamOrder()
 
 
 def _sort_nodes(roots: list[Node], is_seen: bool) -> tuple[list[Node], dict[Node, int], dict[Node, list[Node]]]:

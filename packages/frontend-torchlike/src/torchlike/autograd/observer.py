@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import dispatch_core as dc
 
 from ..history.captures import refuse
-from ..history.graph_settings import node_observers, write_observers
+from ..history.graph_settings import node_observers, refused_by_captures, write_observers
 from ..history.node import Node, TensorState, next_sequence
 from .inplace import CopySlices
 from .rules.fallback import find_tensors
@@ -25,7 +25,8 @@ KEY: Final = dc.DispatchKey.PythonTLSSnapshot
 
 def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     """Run a call below the layer, and show the nodes that it made to the observers (the boxed fallback)."""
-    refuse("A hook on saved tensors, or anomaly mode, is on", "leave its block: a replay shows no nodes to it")
+    if refused_by_captures():
+        refuse("A hook on saved tensors, or anomaly mode, is on", "leave its block: a replay shows no nodes to it")
     if watchers := write_observers.get():
         with dc.exclude_keys(KEY):
             _show_written(op, args, kwargs, watchers)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dispatch_core.frontends import AUTOGRAD, CapturePart, Finish
 
-from ..history.graph_settings import anomaly_mode, node_observers
+from ..history.graph_settings import anomaly_mode, refused_by_captures
 from ..history.node import Leaf, next_sequence
 from ..nn.global_hooks import ANY
 from ..nn.tree import Tree
@@ -48,7 +48,7 @@ class CapturedState(CapturePart):
         self.modules = ModuleGuards(recording)
         self.optimizers = OptimizerStates(recording)
         self._environment = TensorCapture.environment()
-        if node_observers.get() or anomaly_mode.get()[0]:
+        if refused_by_captures() or anomaly_mode.get()[0]:
             recording.refuse(
                 "Hooks on saved tensors, or anomaly mode, are on",
                 "leave their block: nodes that a replay makes are not shown to them",

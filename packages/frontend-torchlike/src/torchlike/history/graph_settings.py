@@ -17,6 +17,13 @@ else:
 node_observers: Final[ContextVar[tuple[Callable[[Node, Sequence[Any]], Any], ...]]] = ContextVar(
     "torchlike.node_observers", default=()
 )
+
+
+def refused_by_captures() -> bool:
+    """Return whether nodes are observed by something that a replay, which shows none, could not serve."""
+    return any(not getattr(each, "is_for_replays", False) for each in node_observers.get())
+
+
 #: Called with every tensor that an operator is about to write to, while nodes are observed.
 write_observers: Final[ContextVar[tuple[Callable[[Any], Any], ...]]] = ContextVar(
     "torchlike.write_observers", default=()

@@ -150,6 +150,8 @@ class Node(TensorState):
     metadata_store: dict[str, Any] | None = None
     #: Whether the observers of new nodes have seen it.
     was_observed: bool = False
+    #: The stream that its call ran on; None for the device's default stream.
+    stream: Any = None
 
     @property
     def grad_fn(self) -> Node | None:

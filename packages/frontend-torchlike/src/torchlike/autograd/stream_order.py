@@ -1,0 +1,127 @@
+"""Backward on devices with streams: a node runs on the stream of its forward call, and events order what crosses.
+
+While a stream is current that a block or ``set_stream`` has chosen, new nodes keep the one that their call ran on; nodes
+without one ran on the device's default stream. Of a process that never chooses a stream, nothing of this is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_core.frontends import current_stream, default_stream, has_streams
+
+from ..history.graph_settings import node_observers
+from ..history.node import Node
+from ..names.lazy_names import Tensor
+from .observer import KEY
+
+
+class _StreamKeeper:
+    """Keeps with each new node the stream that is current on its device."""
+
+    #: A replay's nodes need not be shown to it.
+    is_for_replays: Final = True
+
+    def __call__(self, node: Node, results: Sequence[Any]) -> None:
+        device = dc.device(results[0])
+        if has_streams(device.type):
+            node.stream = current_stream(device)
+
+
+_keeper: Final = _StreamKeeper()
+
+
+class KeepStreams:
+    """Show the nodes of a block to the keeper of streams."""
+
+    def __init__(self) -> None:
+        self._guard: Any = dc.include_keys(KEY)
+
+    def __enter__(self) -> None:
+        self._guard.__enter__()
+        node_observers.set((*node_observers.get(), _keeper))
+
+    def __exit__(self, *exception: object) -> None:
+        observers = list(node_observers.get())
+        if _keeper in observers:
+            del observers[len(observers) - 1 - observers[::-1].index(_keeper)]
+            node_observers.set(tuple(observers))
+        self._guard.__exit__(None, None, None)
+
+
+class StreamOrder:
+    """The streams of one backward: those of the nodes, and the events that their gradients wait for.
+
+    A backward that has met one stream only makes no events: the first that it needs is recorded where it is waited for.
+    """
+
+    def __init__(self) -> None:
+        #: Device → the stream that was current when backward was called.
+        self._callers: dict[dc.Device, dc.Stream] = {}
+        #: Node → the streams that its gradients come from, with events after which they are there, or None.
+        self._sources: dict[Node, dict[dc.Stream, dc.Event | None]] = {}
+        #: The streams that were met.
+        self._met: set[dc.Stream] = set()
+        #: The stream of the node that runs, if its device has streams, and whether that was made current for it.
+        self._current: dc.Stream | None = None
+        self._is_entered = False
+
+    def begin(self, node: Node, grad: Tensor) -> None:
+        """Note that a gradient which the caller gives comes from the caller's stream."""
+        device = dc.device(grad)
+        if has_streams(device.type):
+            self._note(node, self._find_caller(device))
+
+    def enter(self, node: Node, grads: Iterable[Tensor | None], buffers: Container[Node]) -> None:
+        """Make the stream of a node's forward call current, after the work on others that its gradients come from."""
+        device = next((dc.device(grad) for grad in grads if grad is not None), None)
+        if device is None or not has_streams(device.type):
+            return
+        stream = default_stream(device) if node.stream is None else node.stream
+        self._met.add(stream)
+        if stream != self._find_caller(device):
+            stream.__enter__()
+            self._is_entered = True
+        self._current = stream
+        self._wait(node, stream)
+        for edge in node.next:
+            # What others have brought to its inputs is added to here.
+            if edge is not None and edge.node in buffers:
+                self._wait(edge.node, stream)
+
+    def leave(self, node: Node | None = None) -> None:
+        """Make the caller's stream current again, and note where the gradients of a node's inputs come from."""
+        stream, self._current = self._current, None
+        if stream is None:
+            return
+        if node is not None:
+            for edge in node.next:
+                if edge is not None:
+                    self._note(edge.node, stream)
+        if self._is_entered:
+            self._is_entered = False
+            stream.__exit__(None, None, None)
+
+    def come_to(self, node: Node) -> None:
+        """Make the caller's streams wait for a node's gradients: there a leaf takes them, and so does who asks for them."""
+        for device, caller in self._callers.items():
+            self._wait(node, caller, device)
+
+    def _note(self, node: Node, stream: dc.Stream) -> None:
+        self._met.add(stream)
+        event = stream.record_event() if len(self._met) > 1 else None
+        self._sources.setdefault(node, {})[stream] = event
+
+    def _wait(self, node: Node, stream: dc.Stream, device: dc.Device | None = None) -> None:
+        for other, event in self._sources.get(node, {}).items():
+            if other != stream and (device is None or other.device == device):
+                (event or other.record_event()).wait(stream)
+
+    def _find_caller(self, device: dc.Device) -> dc.Stream:
+        found = self._callers.get(device)
+        if found is None:
+            found = self._callers[device] = current_stream(device)
+            self._met.add(found)
+        return found
