@@ -399,6 +399,15 @@ def arrays(session: nox.Session) -> None:
     _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, *crossing)
 
 
+@nox.session(requires=["wheels"])
+def opencl(session: nox.Session) -> None:
+    """Run the tests of the example over OpenCL, on this machine's processor, and verify it; arguments go to ``verify``."""
+    _install_wheels(session, "test", "opencl")
+    session.install("--no-compile", "--no-deps", "--no-build-isolation", "examples/opencl_backend")
+    _pytest(session, "-p", "dispatch_aten.testing.plugin", "--dispatch-device=opencl", "examples/opencl_backend/tests")
+    session.run("python", "-m", "dispatch_core", "verify", "opencl", *session.posargs)
+
+
 @nox.session(requires=["wheels"], default=False)
 def libraries(session: nox.Session) -> None:
     """Run jobs of torch's libraries under torch and under torchlike, and write their page; words after ``--`` choose."""
@@ -609,7 +618,19 @@ def release(session: nox.Session) -> None:
     notes = session.run("python", "tools/release.py", "notes", "--root", str(tree), "--date", date, silent=True)
     session.run("python", "tools/install_lines.py", "--root", str(tree), "pages")
     archives = ("packaging", "sdists", "readmes", "assets", "materials")
-    others = ("tests", "lint", "typing", "docs", "light", "browser", "parity", "arrays", "compatibility", "lowest")
+    others = (
+        "tests",
+        "lint",
+        "typing",
+        "docs",
+        "light",
+        "browser",
+        "parity",
+        "arrays",
+        "opencl",
+        "compatibility",
+        "lowest",
+    )
     nested = [sys.executable, "-m", "nox", "--stop-on-first-error", "--sessions", *archives, *others]
     # What the gate draws from, because all of it takes long, is run whole.
     whole = {f"DISPATCH_{family}_SHARE": "1" for family in ("CAPTURED", "DRAWN", "REFUSALS")}

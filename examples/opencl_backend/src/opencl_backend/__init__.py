@@ -1,0 +1,1 @@
+"""The device ``opencl``: the processors that OpenCL finds, which no program imports."""

@@ -1,0 +1,88 @@
+"""Errors that kernels find: a few words of memory on each device, which are read when the host waits for it."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any, Final
+
+import numpy as np
+import pyopencl as cl
+
+from dispatch_aten.errors import DimensionError, OperatorError
+
+from .commands import submit
+from .driver import Streams, find_devices
+from .memory import Block
+
+#: Kind of error → its class and text, of the value that did not fit and its limit.
+KINDS: Final = {
+    1: (DimensionError, "index {} is out of bounds for dimension with size {}"),
+    2: (OperatorError, "ZeroDivisionError"),
+}
+#: Of several work-items that fail one wins: one error is enough.
+MACRO: Final = (
+    "#define FAIL(kind, value, limit) error[0] = kind, error[1] = launch, error[2] = value, error[3] = limit\n"
+)
+
+_thread: Final = threading.local()
+#: The devices on which a kernel that can fail has run since they were last asked.
+_asked: Final[set[int]] = set()
+
+
+@functools.cache
+def words(index: int) -> Block:
+    """Return the words of a device: the kind of error, the call's number, the value and its limit; all zero without one."""
+    block = Block(32, index)
+    _write(block)
+    return block
+
+
+def _write(block: Block) -> None:
+    zeros = np.zeros(4, np.int64)
+    submit(
+        lambda queue, wait_for: cl.enqueue_copy(queue, block.buffer, zeros, wait_for=wait_for),
+        Streams.current(block.index),
+        writes=[block],
+    )
+
+
+def note_launch(number: int) -> None:
+    """Remember the number of the call that the thread makes now, for its kernels' errors."""
+    _thread.number = number
+
+
+def arguments(index: int) -> list[Any]:
+    """Return the last arguments of a kernel that can fail."""
+    _asked.add(index)
+    return [words(index).buffer, np.int64(getattr(_thread, "number", 0))]
+
+
+def take(index: int) -> list[tuple[int | None, Any, Exception]]:
+    """Return the error that has come in on a device, with its call's number and its stream, as a list of one or none."""
+    if index not in _asked:
+        return []
+    _asked.discard(index)
+    found, block = np.zeros(4, np.int64), words(index)
+    # As a writer it waits for every kernel that can fail, on all streams.
+    submit(
+        lambda queue, wait_for: cl.enqueue_copy(queue, found, block.buffer, wait_for=wait_for),
+        Streams.current(index),
+        writes=[block],
+    )
+    if not found[0]:
+        return []
+    _write(block)
+    kind, text = KINDS[int(found[0])]
+    return [(int(found[1]) or None, None, kind(text.format(found[2], found[3])))]
+
+
+def reports() -> list[tuple[int | None, Any, Exception]]:
+    """Return the errors of all devices."""
+    return [each for index in range(len(find_devices())) for each in take(index)]
+
+
+def check(index: int) -> None:
+    """Raise the error that has come in on a device, before anything that it made is read."""
+    for _, _, error in take(index):
+        raise error

@@ -1,0 +1,114 @@
+"""Copies from and to the host, new arrays, views, and the two kernels that write: these make all others possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pyopencl as cl
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import BY_NAME
+from dispatch_aten.shapes import RULES, TensorMeta, check_storage, contiguous
+
+from . import errors
+from .arrays import Array, check_dtype, empty
+from .commands import submit
+from .ctypes import C_TYPES
+from .driver import Streams
+from .elementwise import compute
+from .nest import Code, Operand, run
+
+
+def download(self: Array) -> Any:
+    """Return NumPy's array of the values; raise the errors that kernels have found before."""
+    source = self if self.spec.is_contiguous else compact(self)
+    host = np.empty(self.shape, str(self.dtype))
+    if host.size:
+        offset = source.storage_offset * host.itemsize
+        submit(
+            lambda queue, wait_for: cl.enqueue_copy(
+                queue, host, source.block.buffer, src_offset=offset, wait_for=wait_for, is_blocking=False
+            ),
+            Streams.current(self.block.index),
+            reads=[source.block],
+        ).wait()
+    errors.check(self.block.index)
+    return host
+
+
+def upload(values: Any, spec: TensorMeta, index: int | None = None) -> Array:
+    """Return an array of NumPy's values, laid out as a shape rule describes."""
+    result = empty(spec, index)
+    if spec.numel:
+        # A copy of its own: the caller may change the values while the command waits.
+        host = np.zeros(result.block.nbytes // spec.dtype.itemsize, str(spec.dtype))
+        steps = tuple(step * host.itemsize for step in spec.strides)
+        np.lib.stride_tricks.as_strided(host, spec.shape, steps)[...] = values
+        submit(
+            lambda queue, wait_for: cl.enqueue_copy(
+                queue, result.block.buffer, host, wait_for=wait_for, is_blocking=False
+            ),
+            Streams.current(result.block.index),
+            writes=[result.block],
+        )
+    return result
+
+
+def compact(self: Array, dtype: Any = None) -> Array:
+    """Return a row-major copy."""
+    return _copy(empty(contiguous(self.shape, dtype or self.dtype), self.block.index), self)
+
+
+def _device_put(data: Any, *, device: dc.Device) -> Array:
+    steps = tuple(abs(step) // data.itemsize for step in data.strides)
+    spec = TensorMeta(data.shape, steps, BY_NAME[data.dtype.name])
+    return upload(data, RULES["clone"](spec), device.index)
+
+
+def _empty_strided(
+    size: Any, stride: Any, *, dtype: Any = None, device: dc.Device | None = None, **options: Any
+) -> Array:
+    return empty(RULES["empty_strided"](size, stride, dtype=dtype), device and device.index)
+
+
+def _describe(self: Array) -> TensorMeta:
+    return TensorMeta(self.shape, self.strides, self.dtype, self.storage_offset)
+
+
+def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None = None) -> Array:
+    meta = RULES["as_strided"](_describe(self), size, stride, storage_offset)
+    check_storage(meta, self.block.nbytes // self.dtype.itemsize)
+    return Array(self.block, meta)
+
+
+def _view(self: Array, dtype: Any) -> Array:
+    meta = RULES["view.dtype"](_describe(self), dtype)
+    check_dtype(meta)
+    return Array(self.block, meta)
+
+
+def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
+    RULES["copy_"](self.spec, src.spec)
+    if src.block is self.block and _describe(src) != _describe(self):
+        src = compact(src)  # its elements may be written to before they are read
+    compute("copy", self, (src,))
+    return self
+
+
+def _fill(self: Array, value: Any) -> Array:
+    RULES["fill_.Scalar"](self.spec, value)
+    code = Code(before=f"    {C_TYPES[str(self.dtype)].write_store('m0', 'p0', 'n0')}")
+    run(code, [Operand(self, self.strides)], self.shape, numbers=[value])
+    return self
+
+
+ATEN: Final[dict[str, Callable[..., Any]]] = {
+    "empty_strided": _empty_strided,
+    "as_strided": _as_strided,
+    "view.dtype": _view,
+    "copy_": _copy,
+    "fill_.Scalar": _fill,
+}
+PRIMS: Final[dict[str, Callable[..., Any]]] = {"device_get": download, "device_put": _device_put}
