@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import discovery
 from .devices import Device
+from .devices import provide_accelerator as _provide_accelerator
 from .errors import (
     AmbiguousOverloadError,
     ArgumentError,
@@ -116,6 +117,15 @@ def _make_loader() -> BackendLoader:
 
 
 discovery.provide(_make_loader)
+
+
+def _find_accelerator(index: int) -> str:
+    from .runtime import resolve  # few programs name a device by its index
+
+    return resolve(index).type
+
+
+_provide_accelerator(_find_accelerator)
 
 #: Names whose modules `import dispatch_core` does not load: those of calls and registrations, which a program without
 #: either does without, the plugins', with their libraries, and the tools'. A module must not be named like a name that it

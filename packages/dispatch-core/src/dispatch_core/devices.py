@@ -23,7 +23,9 @@ _SPELLING = r"(?P<type>[A-Za-z_][A-Za-z0-9_]*)(?::(?P<index>0|[1-9][0-9]*))?"
 class Device(Record):
     """A device type and, where there are several of one type, its index (source: ``torch.device``).
 
-    Raises ``ArgumentError`` for an index that is not an int, or negative. Whether the device exists is seen when it is used.
+    An index alone is one of the accelerator's. Raises ``ArgumentError`` for an index that is not an int, or negative, and
+    ``BackendError`` for an index alone where there is no accelerator, or several. Whether the device exists is seen when it
+    is used.
     Entered by ``with``, or as a decorator, it is the ``default_device`` of its thread or task.
 
     >>> Device("npu:1") == Device("npu", 1) == Device.parse("npu:1")
@@ -40,6 +42,10 @@ class Device(Record):
         if self.index is not None and (type(self.index) is not int or self.index < 0):
             object.__setattr__(self, "index", _index(self.index))
         given: object = self.type
+        if type(given) is int and self.index is None:
+            object.__setattr__(self, "type", _accelerator(given))
+            object.__setattr__(self, "index", _index(given))
+            return
         if isinstance(given, Device) and self.index is None:
             object.__setattr__(self, "type", given.type)
             object.__setattr__(self, "index", given.index)
@@ -110,6 +116,15 @@ class Device(Record):
 #: The device that a thread or task has set, or None, and those that it has entered, the innermost last.
 _devices: Final[ContextVar[tuple[Device | None, ...]]] = ContextVar("dispatch_core.default_devices", default=(None,))
 _set: Final = by_subscript(_devices.set)
+
+
+_accelerator: Callable[[int], str]
+
+
+def provide_accelerator(find: Callable[[int], str]) -> None:
+    """Set the function that returns the type of the accelerator, for a device that is given by its index."""
+    global _accelerator
+    _accelerator = find
 
 
 def default_device() -> Device | None:

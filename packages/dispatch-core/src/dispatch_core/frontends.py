@@ -55,6 +55,7 @@ from .arrays.protocols import (
     refuse_mixed,
 )
 from .arrays.thread_device import find_current
+from .bookkeeping.changes import on_devices
 from .bookkeeping.transactions import run_outside
 from .calls.overriding import refused_calls
 from .discovery import loader
@@ -146,6 +147,7 @@ __all__ = [
     "materialize_value",
     "may_need_gradient",
     "memory_of",
+    "on_devices",
     "pin",
     "read_offset",
     "recording",

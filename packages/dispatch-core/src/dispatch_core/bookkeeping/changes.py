@@ -6,12 +6,13 @@ registrations calls `notify_change` or `notify_refresh` and knows none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 Callback = TypeVar("Callback", bound=Callable[[], object])
 _ON_CHANGE: Final[list[Callable[[], object]]] = []
 _ON_REFRESH: Final[list[Callable[[], object]]] = []
+_ON_DEVICES: Final[list[Callable[[Iterable[str]], object]]] = []
 
 
 def on_change(callback: Callback) -> Callback:
@@ -37,3 +38,14 @@ def notify_refresh() -> None:
     for callback in _ON_REFRESH:
         callback()
     notify_change()
+
+
+def on_devices(callback: Callable[[Iterable[str]], object]) -> None:
+    """Call ``callback`` with the names of devices: those of accelerators when they are found, others when loaded."""
+    _ON_DEVICES.append(callback)
+
+
+def notify_devices(names: Iterable[str]) -> None:
+    """Tell the names of devices that have been found or loaded."""
+    for callback in _ON_DEVICES:
+        callback(names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 
+from dispatch_core.bookkeeping.changes import notify_devices
 from dispatch_core.errors import BackendError
 from dispatch_core.keys.table import DispatchKey
 
@@ -46,6 +47,7 @@ class InstalledPlugins:
                     with suppress(BackendError):
                         catalog.chosen = self.settings.chosen
                     self._catalog = catalog
+                    notify_devices(catalog.names(ACCELERATORS))
         return catalog
 
     def array_type_owner(self, cls: type) -> str | None:

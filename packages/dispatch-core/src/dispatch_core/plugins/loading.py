@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from dispatch_core.bookkeeping import transactions
-from dispatch_core.bookkeeping.changes import notify_refresh
+from dispatch_core.bookkeeping.changes import notify_devices, notify_refresh
 from dispatch_core.bookkeeping.levels import Level
 from dispatch_core.discovery import loader
 from dispatch_core.errors import ArgumentError, BackendError, RegistrationError, short_repr
@@ -135,6 +135,7 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             self._check_keys(registry, handle.distribution, name, handle.key, under_way)
             handle.undo = under_way.undo
         self._handles[name], self._loaded[name], self._keys[name] = handle, handle.info, handle.key.name
+        notify_devices([name])
 
     def close_backend(self, handle: BackendHandle) -> None:
         """Take back a backend of the program's own; nothing happens where that was done before."""
@@ -293,6 +294,7 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             raise
         self._origins[BACKENDS, claim.name] = claim
         self._loaded[claim.name] = info
+        notify_devices([claim.name])
 
     @contextmanager
     def _taken_back(

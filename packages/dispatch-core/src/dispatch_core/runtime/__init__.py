@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .accelerators import current_accelerator, list_accelerators
-from .guards import OnDevice, count_devices, find_interface, is_opened, open_device, provides, resolve
+from .guards import OnDevice, count_devices, find_interface, has_interface, is_opened, open_device, provides, resolve
 from .interface import DeviceInterface
 from .streams import Event, Stream, current_stream, default_stream, set_stream
 from .synchronization import computed_for_sizes, synchronize
@@ -19,6 +19,7 @@ __all__ = [
     "current_stream",
     "default_stream",
     "find_interface",
+    "has_interface",
     "is_opened",
     "list_accelerators",
     "open_device",

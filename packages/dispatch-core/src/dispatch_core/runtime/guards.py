@@ -5,12 +5,21 @@ from __future__ import annotations
 from ..arrays.thread_device import OnDevice, find_current
 from ..devices import Device
 from ..discovery import loader
-from ..errors import ArgumentError
+from ..errors import ArgumentError, BackendError
 from ..surroundings.distributions import BACKENDS
 from .accelerators import current_accelerator
-from .interface import DeviceInterface
+from .interface import NONE, DeviceInterface
 
-__all__ = ["OnDevice", "count_devices", "find_interface", "is_opened", "open_device", "provides", "resolve"]
+__all__ = [
+    "OnDevice",
+    "count_devices",
+    "find_interface",
+    "has_interface",
+    "is_opened",
+    "open_device",
+    "provides",
+    "resolve",
+]
 
 
 def provides(device: str) -> bool:
@@ -21,6 +30,18 @@ def provides(device: str) -> bool:
     """
     plugins = loader()
     return plugins.is_loaded(device) or plugins.catalog.usable(BACKENDS, device) is not None
+
+
+def has_interface(device: str) -> bool:
+    """Return whether a device has an interface: accelerators have one, and other devices are asked once they are loaded.
+
+    >>> has_interface("cpu")
+    False
+    """
+    plugins = loader()
+    if plugins.is_loaded(device):
+        return device in plugins.accelerators() or find_interface(device) is not NONE
+    return device in plugins.accelerators()
 
 
 def count_devices(device: str) -> int:
@@ -78,5 +99,5 @@ def resolve(device: str | Device | int | None, expected: str | None = None) -> D
 def _accelerator() -> str:
     found = current_accelerator()
     if found is None:
-        raise ArgumentError("Cannot access accelerator device when none is available.")
+        raise BackendError("Cannot access accelerator device when none is available.")
     return found.type

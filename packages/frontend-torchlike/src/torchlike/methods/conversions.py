@@ -63,7 +63,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         other = kwargs.pop("other")
         given = {"dtype": other.dtype, "device": other.device}
     else:
-        if rest and isinstance(rest[0], (str, dc.Device)):
+        if rest and (isinstance(rest[0], (str, dc.Device)) or type(rest[0]) is int):
             given["device"] = _read_place(rest.pop(0))
         elif rest and rest[0] is None and ("dtype" in kwargs or (len(rest) > 1 and not isinstance(rest[1], bool))):
             del rest[0]  # no other device

@@ -85,12 +85,16 @@ class Convertible(Tree):
 
     def cuda(self, device: DeviceLike = None) -> Self:
         """Move all parameters and buffers to a cuda device; raises where there is none."""
-        where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
-        return self._apply(lambda tensor: tensor.to(where))
+        return self._move_to_device("cuda", device)
 
     def xpu(self, device: DeviceLike = None) -> Self:
         """Move all parameters and buffers to an xpu device; raises where there is none."""
-        return self._apply(lambda tensor: tensor.to("xpu" if device is None else device))
+        return self._move_to_device("xpu", device)
+
+    def _move_to_device(self, name: str, device: DeviceLike = None) -> Self:
+        """Move all parameters and buffers to a device of a type, by default the thread's."""
+        where = name if device is None else f"{name}:{device}" if isinstance(device, int) else device
+        return self._apply(lambda tensor: tensor.to(where))
 
     def type(self, dst_type: Any) -> Self:
         """Convert all parameters and buffers to a dtype."""

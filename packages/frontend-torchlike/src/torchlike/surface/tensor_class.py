@@ -6,7 +6,7 @@ class and are added to it here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any, Final
@@ -17,7 +17,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY
 from dispatch_aten.torch_names import TORCH_NAMES
 from dispatch_core.caches import LazyTable
-from dispatch_core.frontends import CAPTURING, PLACES, make_question
+from dispatch_core.frontends import CAPTURING, PLACES, make_question, on_devices
 from dispatch_core.keys import AUTOGRAD, LAYOUTS
 
 from ..creation.factories import construct, tensor
@@ -114,6 +114,12 @@ def _call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     from ..methods.transfers import call_mixed  # few programs use two devices
 
     return call_mixed(op, args, kwargs)
+
+
+def _note_devices(names: Iterable[str]) -> None:
+    from ..device_modules.device_methods import note_devices  # with the core's part for devices
+
+    note_devices(names)
 
 
 def _make_short_runner(op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
@@ -458,6 +464,7 @@ def _complete() -> None:
     publish(_list_published())
     for name in TORCH_NAMES["Tensor"].difference(dir(Tensor)):
         setattr(Tensor, name, LeftOut(name))
+    on_devices(_note_devices)
 
 
 _complete()

@@ -36,11 +36,13 @@ def factory_device(value: Any) -> dc.Device | None:
 
 
 def as_device(value: Any) -> dc.Device | None:
-    """Convert None, a name or a device, as users write them."""
+    """Convert None, a name, a device, or an index of the accelerator, as users write them."""
     if value is None or type(value) is device:
         found: dc.Device | None = value
         return found
     try:
+        if type(value) is int:
+            return dc.Device(value)  # type: ignore[arg-type]  # an index alone, which the field does not keep
         return dc.Device.parse(value)
     except Exception as error:
         trim_traceback(error)

@@ -77,7 +77,20 @@ class PackedSequence(PackedSequence_):
         return self.to("cpu")
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
-        return self.to(*(args or ("cuda",)), **kwargs)
+        return self._move_to_device("cuda", *args, **kwargs)
+
+    def _move_to_device(self, name: str, *args: Any, **kwargs: Any) -> Self:
+        return self.to(*(args or (name,)), **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        from ...device_modules.device_methods import KNOWN, find_part  # few programs name devices so
+
+        device = name.removeprefix("is_")
+        if device != name and device in KNOWN:
+            return self.data.device.type == device
+        if (moves := find_part(self, name)) is not None:
+            return moves
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def pin_memory(self) -> Self:
         return self

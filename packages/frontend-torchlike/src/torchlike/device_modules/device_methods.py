@@ -1,0 +1,99 @@
+"""Methods and questions that tensors and modules have for the device of any backend: ``x.opencl()``, ``x.is_opencl``.
+
+They are named when the core tells the names of devices, and are there while the device has an interface: `DeviceMethod`
+looks at each access. A device whose name tensors have for something else gets none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_core import runtime
+from dispatch_core.tracebacks import api_boundary
+
+from ..names.lazy_names import LeftOut
+from ..tensors.tensor import Tensor
+from .absent_names import ABSENT, PLAIN
+
+__all__ = ["KNOWN", "find_part", "is_method_taken", "note_devices"]
+
+#: The devices whose names the core has told.
+KNOWN: Final[set[str]] = set()
+_QUESTION: Final = "is_"
+
+
+class DeviceMethod(LeftOut):
+    """Stands in the tensor class for a device's method or question; the name is left out where there is no such device."""
+
+    __slots__ = ("_before",)
+
+    def __init__(self, name: str, before: Any) -> None:
+        super().__init__(name)
+        #: The attribute of torch's whose answer is no while there is no such device.
+        self._before = before
+
+    @api_boundary
+    def __get__(self, instance: Any, owner: type) -> Any:
+        device = self._name.removeprefix(_QUESTION)
+        if runtime.has_interface(device):
+            if device != self._name:
+                return self if instance is None else instance.device.type == device
+            return partial(_move, device) if instance is None else partial(_move, device, instance)
+        if self._before is not None:
+            return self._before.__get__(instance, owner)
+        return super().__get__(instance, owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        raise AttributeError(f"attribute {self._name!r} of {type(instance).__name__!r} objects is not writable")
+
+
+def to_place(name: str, device: Any) -> dc.Device:
+    """Return a device of a type as users write it: None for the thread's, an index, a name or a device.
+
+    Raises ``RuntimeError`` for a device of another type.
+    """
+    if device is None or isinstance(device, int):
+        current = runtime.find_interface(name).current if device is None else None
+        return dc.Device(name, (current() if current is not None else 0) if device is None else device)
+    found = dc.Device.parse(device)
+    if found.type != name:
+        raise RuntimeError(f"Invalid device, must be {name} device")
+    return runtime.resolve(found)
+
+
+@api_boundary
+def _move(name: str, self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+    """Return the tensor on a device of this type, by default the thread's, itself if it is there already."""
+    form = {} if memory_format is None else {"memory_format": memory_format}
+    return self.to(to_place(name, device), non_blocking=non_blocking, **form)
+
+
+def is_method_taken(name: str) -> bool:
+    """Return whether tensors have a name for something else, so that a device of that name gets no method."""
+    if name in ABSENT or name in PLAIN:
+        return name in PLAIN
+    return any(
+        not isinstance(vars(kind)[each], LeftOut)
+        for kind in Tensor.__mro__
+        for each in (name, f"{_QUESTION}{name}")
+        if each in vars(kind)
+    )
+
+
+def note_devices(names: Iterable[str]) -> None:
+    """Give tensors the methods of devices."""
+    for name in names:
+        if name in KNOWN or name[:1] == "_" or is_method_taken(name):
+            continue
+        KNOWN.add(name)
+        for each in (name, f"{_QUESTION}{name}"):
+            before = vars(Tensor).get(each)
+            setattr(Tensor, each, DeviceMethod(each, None if type(before) is LeftOut else before))
+
+
+def find_part(owner: Any, name: str) -> Callable[..., Any] | None:
+    """Return the method of a module, or of a packed sequence, that moves it to a device; None for other names."""
+    return partial(owner._move_to_device, name) if name in KNOWN and runtime.has_interface(name) else None

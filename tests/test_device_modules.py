@@ -1,0 +1,202 @@
+"""What users get for a device of any backend: here one of two indices that the test registers."""
+
+import pytest
+from logged_device import Device
+
+import dispatch_core as dc
+import torchlike
+
+
+@pytest.fixture
+def slate(monkeypatch):
+    monkeypatch.setenv("DISPATCH_ACCELERATOR", "slate")
+    device = Device()
+    with device.register():
+        yield device
+
+
+def test_there_is_a_module_while_there_is_a_device(slate):
+    module = torchlike.slate
+    assert module is torchlike.get_device_module("slate") is torchlike.get_device_module()
+    assert module is torchlike.get_device_module(torchlike.device("slate:1"))
+    assert module.is_available() and module.device_count() == 2 and module.draw() == "drawn"
+    assert {"Stream", "memory_stats", "draw"} <= {*dir(module)} - {"exchange", "open"}
+    with pytest.raises(AttributeError, match=r"module 'torchlike\.slate' has no attribute 'fly'"):
+        module.fly  # noqa: B018  # asking is what fails
+
+
+def test_there_is_none_without_the_device():
+    with pytest.raises(AttributeError, match="'torchlike' has no attribute 'slate'"):
+        torchlike.slate  # noqa: B018  # asking is what fails
+    with pytest.raises(RuntimeError, match="Device 'slate' does not have a corresponding module registered as"):
+        torchlike.get_device_module("slate")
+    with pytest.raises(RuntimeError, match=r"Invalid value of device '3', expect torch\.device, str, or None"):
+        torchlike.get_device_module(3)
+
+
+def test_indices_are_a_threads_own(slate):
+    module = torchlike.slate
+    assert not module.is_initialized() and module.memory_allocated() == 0
+    with module.device(1):
+        assert module.current_device() == 1 and torchlike.ones(2, device="slate").device.index == 1
+        with module.device(None), module.device(-1):
+            assert module.current_device() == 1
+    assert module.current_device() == 0 and module.is_initialized()
+    module.set_device("slate:1")
+    assert torchlike.ones(2, device="slate").device.index == 1
+    module.set_device(0)
+    for call in (module.set_device, module.get_device_name, module.device(7).__enter__):
+        with pytest.raises(RuntimeError, match="There is no device 'slate:7'"):
+            call(*([] if call.__name__ == "__enter__" else [7]))
+    with pytest.raises(ValueError, match="Expected a slate device, but got: cpu"):
+        module.synchronize("cpu")
+    assert (module.get_device_name(1), module.get_device_properties().total_memory) == ("Slate 1", 1000)
+    module.synchronize(1)
+    assert slate.log[-1] == "synchronize all of 1"
+
+
+def test_streams_and_events_are_torchs(slate):
+    module = torchlike.slate
+    stream = module.Stream(1)
+    assert isinstance(stream, torchlike.Stream) and stream.device == torchlike.device("slate:1")
+    assert module.current_stream(1) == module.default_stream(1) != stream
+    with module.stream(stream):
+        assert module.current_device() == 1 and module.current_stream() == stream
+        assert torchlike.accelerator.current_stream() == stream
+        event = stream.record_event()
+    assert isinstance(event, module.Event) and isinstance(event, torchlike.Event)
+    with module.stream(None):
+        assert module.current_device() == 0
+    module.current_stream().wait_event(event)
+    assert slate.log[-2:] == ["record event 1 in 101", "0 waits for event 1"]
+    start, end = module.Event(enable_timing=True), torchlike.Event("slate", enable_timing=True)
+    start.record()
+    end.record()
+    assert start.elapsed_time(end) == 1.5
+    module.set_stream(stream)
+    assert module.current_stream() == stream
+    module.set_stream(module.default_stream(0))
+    assert module.current_device() == 0
+    x = torchlike.ones(3, device="slate")
+    x.record_stream(module.Stream())
+    assert slate.log[-1] == "record (3,) on 2"
+    with pytest.raises(TypeError, match=r"record_stream\(\): argument 's' must be Stream, not int"):
+        x.record_stream(3)
+    with pytest.raises(ValueError, match="Expected a tensor on slate, but got one on cpu"):
+        torchlike.ones(1).record_stream(stream)
+
+
+def test_memory(slate):
+    module = torchlike.slate
+    x = torchlike.ones(100, device="slate")
+    assert module.memory_allocated() >= x.nbytes and module.max_memory_allocated() == 2048
+    assert module.memory_reserved() == 4096 and module.mem_get_info(1) == (100, 1001)
+    assert torchlike.accelerator.memory_stats()["num_ooms"] == 1
+    assert torchlike.accelerator.get_memory_info() == (100, 1000)
+    summary = module.memory_summary()
+    assert "slate memory summary, device 0" in summary and "OOMs: 1" in summary and "4096 B" in summary
+    module.reset_peak_memory_stats(1)
+    module.empty_cache()
+    assert slate.log[-2:] == ["reset peaks 1", "empty cache"]
+
+
+def test_the_accelerator_has_its_functions(slate):
+    accelerator = torchlike.accelerator
+    assert accelerator.is_available() and accelerator.device_count() == 2
+    assert accelerator.current_accelerator() == torchlike.device("slate")
+    with accelerator.device_index(1):
+        assert accelerator.current_device_index() == 1
+    accelerator.set_device_index("slate:1")
+    assert torchlike.Stream().device == torchlike.device("slate:1")
+    accelerator.set_device_index(0)
+    accelerator.synchronize()
+    assert torchlike.float32 in accelerator.get_device_capability()["supported_dtypes"]
+
+
+def test_an_index_alone_is_the_accelerators(slate):
+    assert torchlike.device(1) == torchlike.device("slate:1")
+    x = torchlike.ones(2, device=1)
+    assert x.device == torchlike.device("slate:1")
+    assert x.to(0).device == torchlike.device("slate:0") and torchlike.ones(2).to(1).device.index == 1
+    assert x.to(1) is x and x.to(0, torchlike.float64).dtype is torchlike.float64
+    assert torchlike.nn.Linear(1, 1).to(1).weight.device == torchlike.device("slate:1")
+    with torchlike.device(1):
+        assert torchlike.ones(1).device == torchlike.device("slate:1")
+    with pytest.raises(TypeError, match="must not be negative"):
+        torchlike.ones(1, device=-1)
+
+
+def test_without_an_accelerator_an_index_is_refused(monkeypatch):
+    monkeypatch.delenv("DISPATCH_ACCELERATOR", raising=False)
+    if torchlike.accelerator.is_available():
+        pytest.skip("there is an accelerator")
+    for call in (
+        lambda: torchlike.ones(1, device=0),
+        lambda: torchlike.ones(1).to(1),
+        lambda: torchlike.device(0),
+        torchlike.Stream,
+        torchlike.accelerator.synchronize,
+        torchlike.accelerator.memory_allocated,
+    ):
+        with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
+            call()
+
+
+def test_tensors_modules_and_sequences_have_its_methods(slate):
+    x = torchlike.ones(2, 1)
+    assert not x.is_slate and x.slate().is_slate
+    assert x.slate(1).device.index == x.slate("slate:1").device.index == 1
+    with torchlike.slate.device(1):
+        assert x.slate(non_blocking=True).device.index == 1
+    with pytest.raises(RuntimeError, match="Invalid device, must be slate device"):
+        x.slate("cpu")
+    with pytest.raises(AttributeError):
+        x.is_slate = True
+    net = torchlike.nn.Linear(1, 1).slate(1)
+    assert net.weight.is_slate and net.weight.device.index == 1
+    packed = torchlike.nn.utils.rnn.pack_sequence([torchlike.ones(2, 1)])
+    assert not packed.is_slate and packed.slate().is_slate and packed.slate().data.is_slate
+    assert not hasattr(net, "slates") and not hasattr(packed, "slates")
+
+
+def test_the_methods_go_with_the_device():
+    with Device("tablet").register():
+        x = torchlike.ones(1)
+        assert not x.is_tablet
+    for each in (x, torchlike.nn.Linear(1, 1)):
+        assert not hasattr(each, "tablet")
+    assert not hasattr(x, "is_tablet")
+
+
+def test_a_device_whose_name_is_taken_has_no_module_and_no_method():
+    with Device("relu").register():
+        assert torchlike.relu(torchlike.ones(1)).item() == torchlike.ones(1).relu().item() == 1
+        with pytest.raises(RuntimeError, match="Device 'relu' does not have a corresponding module"):
+            torchlike.get_device_module("relu")
+        assert torchlike.ones(1, device="relu").device.type == "relu"
+
+
+def test_parts_that_are_lacking_are_named(monkeypatch):
+    monkeypatch.setenv("DISPATCH_ACCELERATOR", "slate")
+    lacking = dict.fromkeys(("streams", "events", "memory", "host_allocator", "exchange", "properties", "empty_cache"))
+    with Device().register(**lacking):
+        torchlike.ones(1, device="slate")
+        for call, part in (
+            (torchlike.slate.Stream, "streams"),
+            (torchlike.slate.Event, "events"),
+            (torchlike.slate.memory_allocated, "memory statistics"),
+        ):
+            with pytest.raises(RuntimeError, match=f"Backend slate doesn't support {part}"):
+                call()
+        torchlike.slate.empty_cache()
+        assert torchlike.slate.get_device_name() == "slate"
+
+
+def test_several_accelerators_are_named(slate, monkeypatch):
+    monkeypatch.delenv("DISPATCH_ACCELERATOR")
+    monkeypatch.setattr(
+        "dispatch_core.runtime.accelerators.list_accelerators", lambda available=False: ("slate", "stone")
+    )
+    for call in (torchlike.accelerator.current_accelerator, lambda: torchlike.ones(1, device=0)):
+        with pytest.raises(dc.BackendError, match="this machine has several accelerators: slate, stone"):
+            call()
