@@ -49,17 +49,17 @@ class Device:
         self.made += 1
         return 100 * index + self.made
 
-    def _chosen(self):
+    def _streams(self):
         if not hasattr(self.local, "streams"):
             self.local.streams = {}
         return self.local.streams
 
     def current_stream(self, index):
-        return self._chosen().get(index, self.default(index))
+        return self._streams().get(index, self.default(index))
 
     def exchange(self, index, stream):
         before = self.current_stream(index)
-        self._chosen()[index] = stream
+        self._streams()[index] = stream
         return before
 
     def query(self, handle):
@@ -73,12 +73,12 @@ class Device:
         self.log.append(f"record {array.values.shape} on {stream}")
 
     # Memory.
-    def held(self, index):
+    def count_bytes(self, index):
         sheets = [each for each in gc.get_objects() if type(each) is Sheet and each.index == index]
         return sum({id(each.values): each.values.nbytes for each in sheets}.values())
 
     def stats(self, index):
-        held = self.held(index)
+        held = self.count_bytes(index)
         return {
             "allocated_bytes.all.current": held,
             "allocated_bytes.all.peak": 2048,

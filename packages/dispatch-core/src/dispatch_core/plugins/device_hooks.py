@@ -81,6 +81,10 @@ class DeviceHooks:
                     self._opened.add((name, index))
         return info
 
+    def open_again(self, name: str, index: int | None) -> None:
+        """Open a device that was opened before, because its backend has closed it since."""
+        self._ask(name, "dispatch_open_device", index=index)
+
     def is_opened(self, name: str) -> bool:
         """Return whether a device of a type was opened here, whatever its index."""
         return any(opened == name for opened, _ in self._opened)

@@ -57,7 +57,11 @@ def open_device(device: Device) -> None:
 
     Raises ``BackendUnavailableError`` for one that is not there.
     """
-    loader().open_device(device.type, device.index)
+    plugins = loader()
+    plugins.open_device(device.type, device.index)
+    initialized = find_interface(device.type).initialized
+    if initialized is not None and not initialized():
+        plugins.open_again(device.type, device.index)
 
 
 def is_opened(device: str) -> bool:

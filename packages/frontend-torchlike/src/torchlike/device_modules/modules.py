@@ -66,7 +66,11 @@ def make_getter(name: str) -> tuple[Callable[[str], Any], Callable[[], list[str]
                 own = functions_of(name).interface.functions
                 if own is not None and attribute in own:
                     return own[attribute]
-        raise missing_name(f"torchlike.{name}", attribute)
+        if name in ABSENT:
+            raise missing_name(f"torchlike.{name}", attribute)
+        # The text of a missing name of torch's would import the module, which goes with the device.
+        path = spell(f"torchlike.{name}")
+        raise AttributeError(f"module {path!r} has no attribute {attribute!r}", name=attribute, obj=_MODULES.get(name))
 
     return find, list_names
 
