@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, Protocol
 
 from ..discovery import loader
@@ -24,6 +25,15 @@ def find_current(device: str) -> Callable[[], int] | None:
         return current
     types: tuple[Any, ...] = KEY_TYPES.get(DEVICE_KEYS[device], ()) if device in DEVICE_KEYS else ()
     return next((each.current_device for each in types if each.current_device is not None), None)
+
+
+def work_on(device: str, index: int) -> AbstractContextManager[object]:
+    """Return a block in which a device is the thread's; one that does nothing where it is already."""
+    interface = loader().device_interface(device)
+    current = interface.current
+    if interface.exchange is None or (current is not None and current() == index):
+        return nullcontext()
+    return OnDevice(interface, index)
 
 
 class OnDevice:

@@ -25,7 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..arrays.access import to_data
-from ..arrays.frontend import FRONTENDS, Frontend
+from ..arrays.frontend import CAPTURING, FRONTENDS, Frontend
 from ..arrays.indices import SEVERAL
 from ..arrays.owners import DEVICE_KEYS, KEY_TYPES, TYPE_MASKS, device_key
 from ..arrays.thread_device import find_current
@@ -111,7 +111,7 @@ def make_device_selector(entry: OperatorEntry, index: int, rest: int) -> Runner:
         device = Device("cpu") if wanted is None else Device.parse(wanted)
         mask = context.apply_exclusions(rest | device_key(device.type).value)
         open_device(device)
-        if device.index is None and (place := _find_place(device.type)) is not None:
+        if device.index is None and (place := _find_place(device.type, mask)) is not None:
             open_device(place)
             values = (*values[:index], place, *values[index + 1 :])
         return explicit_table[mask](*values)
@@ -119,8 +119,11 @@ def make_device_selector(entry: OperatorEntry, index: int, rest: int) -> Runner:
     return entry.tables.keep_traits(run, RunnerTraits(choice=DeviceChoice(index, home, find_home)))
 
 
-def _find_place(device: str) -> Device | None:
-    """Return the thread's device of a type where factories have to name it; see Note [Several indices] in `indices`."""
+def _find_place(device: str, mask: int) -> Device | None:
+    """Return the thread's device of a type where factories have to name it; see Note [Several indices] in `indices`.
+
+    Those that are recorded name it always: it may be another when they run.
+    """
     try:
         find = _currents[device]
     except KeyError:
@@ -128,8 +131,12 @@ def _find_place(device: str) -> Device | None:
         find = _currents[device] = find_current(device) if has_indices else None
     if find is None:
         return None
+    for recording in CAPTURING:
+        if recording.is_here():
+            recording.guard(find)
     here = find()
-    return None if here == 0 and not SEVERAL[0] & device_key(device).value else Device(device, here)
+    is_usual = here == 0 and not (SEVERAL[0] & device_key(device).value or mask & _PIPELINE)
+    return None if is_usual else Device(device, here)
 
 
 _opened: set[Device] = set()

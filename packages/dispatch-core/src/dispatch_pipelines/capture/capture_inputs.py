@@ -18,6 +18,7 @@ from weakref import ref
 
 from dispatch_core.arrays import access, owners
 from dispatch_core.arrays.frontend import frontend_of
+from dispatch_core.arrays.indices import SEVERAL
 from dispatch_core.arrays.late_arrays import IN_USE, find_computed
 from dispatch_core.keys.table import DispatchKey
 
@@ -37,6 +38,7 @@ class Input:
         "data",
         "get",
         "identity",
+        "index",
         "is_held",
         "key",
         "kind",
@@ -70,6 +72,8 @@ class Input:
         self.kind, self.array_type = type(tensor), type(data)
         self.spec, self.look = read_spec(data), layout_of(type(data))(data)
         self.shown, self.start = describe_tensor(tensor), byte_offset(data)
+        #: The index of the device that it lies on, where several of its type are in use.
+        self.index = access.device(data).index if owners.TYPE_MASKS.get(type(data), 0) & SEVERAL[0] else None
         #: Identities of arrays, and of memories, as long as the call lasts.
         self.identity, self.key = id(data), storage_key(data)
         self.reference: Callable[[], Any] | None = None

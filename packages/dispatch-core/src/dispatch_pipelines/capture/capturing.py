@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from dispatch_core.arrays import access, owners
 from dispatch_core.arrays.frontend import CAPTURING, FRONTENDS, frontend_of
+from dispatch_core.arrays.indices import SEVERAL
 from dispatch_core.errors import CaptureError
 from dispatch_core.keys import context
 from dispatch_core.keys.table import DispatchKey
@@ -302,7 +303,9 @@ class Recording:
         known = self.holders[id(data)] = Input(found, data, "")
         known.data = HostData(operator, make, values, data)
         # Views of it will be pending, and get their keys from it.
-        pending = pending_type(key_of(data)).of(known.spec, self.memory_of(data), self.session)
+        key = key_of(data)
+        index = access.device(data).index if key & SEVERAL[0] else None
+        pending = pending_type(key, index).of(known.spec, self.memory_of(data), self.session)
         pending.value = data
         return pending
 

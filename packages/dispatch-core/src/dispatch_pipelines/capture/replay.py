@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays.frontend import frontend_of
+from dispatch_core.arrays.thread_device import work_on
 from dispatch_core.calls.emit import indent
 from dispatch_core.keys import context
 from dispatch_core.keys.table import DispatchKey
@@ -113,6 +114,9 @@ class ReplayWriter:
                 lines.append(f"if (fault := compare{place}({name})) is not None: raise fault")
             if part.frees:
                 lines.append("".join(f"{name}[{index}] = " for index in part.frees) + "None")
+        if segment.place is not None and len(lines) > 1:
+            self.names.scope[f"place{number}"] = partial(work_on, *segment.place)
+            lines = [lines[0], f"with place{number}():", *indent(lines[1:])]
         state = segment.steps[0].state
         if _differ(state, self.recorded.recording.state):
             self.names.scope.setdefault("paused", paused)

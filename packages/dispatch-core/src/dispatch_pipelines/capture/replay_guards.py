@@ -7,6 +7,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
+from dispatch_core.arrays.indices import SEVERAL
+from dispatch_core.arrays.owners import ARRAY_TYPES, TYPE_MASKS
 from dispatch_core.calls.emit import indent
 from dispatch_core.keys import context
 from dispatch_core.operators.entry import CHANGES
@@ -107,6 +109,9 @@ class ReplayGuard(GuardWriter):
         kind = given.array_type
         names.scope[f"look{index}"] = layout_of(kind)
         self.check(f"{array}.__class__ is not {names.add(kind)}")
+        if TYPE_MASKS.get(kind, 0) & SEVERAL[0]:
+            names.scope[f"index{index}"] = ARRAY_TYPES[kind].device_index
+            self.check(f"index{index}({array}) != {names.add(given.index)}")
         # Mostly its spec is remembered, and the key of its memory.
         differs = f"(s := known(id({array}))) is None or s[1] is not {names.add(given.spec)}"
         looked = f"if look{index}({array}) != {names.add(given.look)}: {_MISSED}"

@@ -122,6 +122,11 @@ class Node:
         return self.kind.device
 
     @property
+    def index(self) -> int | None:
+        """The index of the device among those of its type; None while one alone is in use."""
+        return self.kind.index
+
+    @property
     def stream(self) -> Any:
         """The stream of the device that it is queued on; None for the only one."""
         return self.kind.stream

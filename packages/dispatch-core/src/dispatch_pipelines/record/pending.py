@@ -18,6 +18,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_core.arrays import access, owners
+from dispatch_core.arrays.thread_device import find_current
 from dispatch_core.arrays.types import ArrayType
 from dispatch_core.keys.table import DispatchKey
 
@@ -48,6 +49,9 @@ class Pending:
 
     #: The key of the backend whose array this will be.
     key: DispatchKey
+    #: The index of the device that it will lie on; None while one of the type alone is in use, which is then `alone`.
+    index: int | None = None
+    alone: int | None = None
 
     #: Its array spec: shape, strides, dtype. See Note [Array specs] in `array_specs`.
     meta: object
@@ -145,22 +149,24 @@ def known_storage_key(value: object) -> Hashable:
     return None if isinstance(value, Pending) and value.shared is None else storage_key(value)
 
 
-_TYPES: Final[dict[DispatchKey, type[Pending]]] = {}
+_TYPES: Final[dict[tuple[DispatchKey, int | None], type[Pending]]] = {}
 
 
-def pending_type(key: DispatchKey) -> type[Pending]:
-    """Return the class of pending values of a backend's key."""
-    found = _TYPES.get(key)
+def pending_type(key: DispatchKey, index: int | None = None) -> type[Pending]:
+    """Return the class of pending values of a backend's key, on one of several devices if there is an ``index``."""
+    found = _TYPES.get((key, index))
     if found is None:
-        found = _TYPES[key] = type(
-            f"Pending{key.name}", (Pending,), {"__slots__": (), "key": key, "__module__": __name__}
-        )
+        name = f"Pending{key.name}{'' if index is None else index}"
+        found = type(name, (Pending,), {"__slots__": (), "key": key, "index": index, "__module__": __name__})
+        found = _TYPES.setdefault((key, index), found)
     # Tables of types change when a backend is taken back, and comes again.
     if found not in owners.ARRAY_TYPES:
         owner = owners.KEY_TYPES.get(key, ())
         shape, dtype, strides = (_through_meta(each) for each in ("shape", "dtype", "strides"))
         for name, read in (("shape", shape), ("dtype", dtype)):
             setattr(found, name, property(read))
+        if any(each.device_index is not None for each in owner):
+            found.alone = 0 if find_current(owners.KEY_DEVICES[key.backend]) is not None else None
         owners.add_stand_in(
             ArrayType(
                 found,
@@ -195,18 +201,10 @@ def _through_meta(what: str) -> Callable[[Any], Any]:
 
 
 def _device_index(pending: Pending) -> int | None:
-    """Return the index of the device that a pending value lies or will lie on: where arrays are made now.
+    """Return the index of the device that a pending value lies or will lie on.
 
-    Calls of backends that work with several devices at a time are not recorded; see ``runs_at_once`` in `recording`.
+    One that was recorded while a single device was in use lies on that: see Note [Several indices] in `indices`.
     """
     if pending.value is not None:
         return access.device(pending.value).index
-    found = owners.KEY_TYPES.get(pending.key, ())
-    owner = next((each for each in found if each.current_device is not None), None)
-    if owner is None or owner.current_device is None:
-        return None
-    try:
-        return owner.current_device()
-    except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors] in `arrays`
-        fault = access.unread(owner, "current_device", error)
-    raise fault
+    return pending.alone if pending.index is None else pending.index

@@ -78,6 +78,7 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
         "__below": below,
         "__context": context.current,
         "__frame": sys._getframe,
+        "__elsewhere": plain.is_elsewhere,
         "__home": plain.home,
         "__id": id,
         "__innermost": innermost,
@@ -108,6 +109,7 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
             spelled,
             boundary,
             cache_key=cache_key,
+            has_index=plain.made.index is not None,
             copies_lent=plain.copies_lent,
             has_effect=has_effect,
             is_pointwise="pointwise" in entry.tags,
@@ -166,6 +168,7 @@ def _recorder_lines(
     boundary: Boundary,
     *,
     cache_key: AnswerKey | None,
+    has_index: bool,
     copies_lent: bool,
     has_effect: bool,
     is_pointwise: bool,
@@ -183,7 +186,8 @@ def _recorder_lines(
     lines = ["__t = __innermost()", "if __t is None or not __t.takes_records:", otherwise, "__t = __t.session"]
     if signature.device_index is not None and not signature.is_factory:
         device = signature.parameters[signature.device_index].word
-        lines += [f"if {device} is not None and {device}.type != __home:", f"    return __below({arguments})"]
+        other = f"__elsewhere({device})" if has_index else f"{device}.type != __home"
+        lines += [f"if {device} is not None and {other}:", f"    return __below({arguments})"]
     result = signature.results[0]
     # A view of an array that is there is made at once, and reads nothing.
     lent = otherwise if result.kind != "view" else ""

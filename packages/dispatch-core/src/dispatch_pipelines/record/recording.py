@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_core._record import replace
 from dispatch_core.arrays import access, owners
 from dispatch_core.arrays.frontend import FRONTENDS, Frontend
+from dispatch_core.arrays.indices import SEVERAL
 from dispatch_core.arrays.lent_memory import LENT, is_lent
 from dispatch_core.arrays.protocols import Views
 from dispatch_core.bookkeeping.levels import Level
@@ -45,6 +46,7 @@ from dispatch_core.calls.boundary import Boundary
 from dispatch_core.calls.engine import KernelCall
 from dispatch_core.calls.signature import CallSignature
 from dispatch_core.calls.traits import traits_of
+from dispatch_core.devices import Device
 from dispatch_core.errors import NoKernelError
 from dispatch_core.keys import context
 from dispatch_core.keys.table import MARKERS, DispatchKey, keys_of
@@ -57,6 +59,7 @@ from .array_specs import intern_spec, row_major_spec
 from .blocks import current, finish
 from .callers import caller_location
 from .errors import OVERWRITES
+from .indexed_recording import make_indexed_recorder
 from .materialization import draw_recorded, materialize_argument, to_step_argument
 from .pending import Pending, PendingMemory, describe, pending_type, storage_key
 from .recorder_source import is_specializable, make_inlined_recorder
@@ -75,6 +78,13 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
     Calls of a kernel with the trait ``runs_at_once`` are not recorded, nor those of which the rule has ``doubts``.
     """
+    if keyset.mask & SEVERAL[0] and op._entry.signature is not None:
+        return make_indexed_recorder(op, keyset, _make_recorder)
+    return _make_recorder(op, keyset, None)
+
+
+def _make_recorder(op: Any, keyset: Any, place: int | None) -> Runner:
+    """Make the recorder of calls for one device of a type, whose index is ``place``; None for a type with one in use."""
     entry, signature = op._entry, op._entry.signature
     below = (keyset.mask | keyset.marker) & ~PIPELINE
     key = next((key for key in keys_of(below) if key.owns_arrays), None)
@@ -105,7 +115,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     if signature.is_factory and any(parameter.type == "Any" for parameter in signature.parameters):
         return _host_data(entry.name, pass_on)
     frontend = FRONTENDS.get(keyset.marker)
-    made = pending_type(key)
+    made = pending_type(key, place)
     boundary = _PendingBoundary(key, frontend, (owners.ARRAY_TYPES[made], *owners.KEY_TYPES.get(key, ())))
     if signature.writes and not boundary.mutable:
         # See Note [Writes to arrays that cannot be written to].
@@ -138,7 +148,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
         def run(*values: object) -> Any:
             # A copy to another device is composed of calls that are recorded there.
             device = values[index]
-            return pass_on(*values) if device is not None and device.type != plain.home else here(*values)
+            return pass_on(*values) if device is not None and plain.is_elsewhere(device) else here(*values)
 
     if "window" in entry.tags:
         # Where it begins changes from call to call, as that of a batch does, and would be another program each time.
@@ -323,7 +333,8 @@ class Recorder:
         #: The device that the kernel computes for.
         self.home = owners.KEY_DEVICES.get(key.backend)
         self.has_strides = any(each.strides is not None for each in owners.KEY_TYPES.get(key, ()))
-        self.step = step_type(entry, mask, signature.writes, _find_int_values(signature, key), device=key)
+        int_values = _find_int_values(signature, key)
+        self.step = step_type(entry, mask, signature.writes, int_values, device=key, index=made.index)
         self.never_recorded = never_recorded or _reason_never_recorded(signature)
         if not all(each.is_described for each in owners.KEY_TYPES.get(key, ())):
             self.never_recorded = self.never_recorded or "arrays without shape and dtype"
@@ -351,6 +362,10 @@ class Recorder:
                 DeprecationWarning,
                 stacklevel=2,
             )
+
+    def is_elsewhere(self, device: Device) -> bool:
+        """Return whether an argument ``device`` names another device than the recorder's."""
+        return device.type != self.home or (self.made.index is not None and device.index not in (None, self.made.index))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Record a call, or run it at once where it cannot wait."""

@@ -27,6 +27,8 @@ class Step:
     mask: int
     #: The key of the device that it runs on.
     device: DispatchKey
+    #: The index of the device among those of its type; None while one alone is in use.
+    index: int | None
     #: The stream of the device that it is queued on; None where the device has no other than its default.
     stream: object
     #: The indices of the arguments that it writes to.
@@ -134,6 +136,7 @@ def step_type(
     int_values: tuple[int, ...] = (),
     *,
     device: DispatchKey,
+    index: int | None = None,
     stream: object = None,
 ) -> type[Step]:
     """Return the class of a recorder's steps: the same for one that is made again, whose plans are then found again."""
@@ -141,11 +144,11 @@ def step_type(
     if generation != entry.generation:
         known = {}
         entry.tables.steps = entry.generation, known
-    look = mask, written, int_values, device, stream
+    look = mask, written, int_values, device, index, stream
     found: type[Step] | None = known.get(look)
     if found is None:
         own = {"entry": entry, "mask": mask, "written": written, "int_values": int_values}
-        own |= {"device": device, "stream": stream, "compared": set(), "alone": (-1, None)}
+        own |= {"device": device, "index": index, "stream": stream, "compared": set(), "alone": (-1, None)}
         found = known[look] = type("Step", (Step,), {"__slots__": (), "__module__": __name__, **own})
     return found
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays import access, owners
+from dispatch_core.arrays.indices import SEVERAL
 from dispatch_core.devices import Device
 from dispatch_core.keys.table import DispatchKey
 
@@ -124,7 +125,8 @@ def record_copy(value: HostValue, make: Callable[..., Any], rest: tuple[Any, ...
     has_strides = all(
         any(each.strides is not None for each in owners.KEY_TYPES.get(key, ())) for key in (target, key_of(source))
     )
-    made = pending_type(target).of(meta if has_strides else row_major_spec(meta), None, recording.session)
+    index = device.index if target & SEVERAL[0] else None
+    made = pending_type(target, index).of(meta if has_strides else row_major_spec(meta), None, recording.session)
     recording.session.add(kind.of((source,), (made,), *caller_location()))
     return made
 

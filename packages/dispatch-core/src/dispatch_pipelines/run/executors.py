@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import groupby
 from operator import attrgetter
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
+from dispatch_core.arrays import owners
+from dispatch_core.arrays.indices import SEVERAL
+from dispatch_core.arrays.thread_device import work_on
 from dispatch_core.calls import call_trace, conformance
 from dispatch_core.display.progress_reports import reporter
 from dispatch_core.layers.stages import active, stage, watch
@@ -58,11 +62,27 @@ class Executor:
         started = perf_counter_ns()
         try:
             for device, group in _by_device(steps):
-                plan = self._find_plan(device, group) if self.allows_plans and len(group) > 1 else None
-                failed |= self.run_one_by_one(group, report) if plan is None else self.run_plan(*plan, report)
+                if (place := _find_place(group)) is None:
+                    failed |= self._run_group(device, group, report)
+                else:
+                    with work_on(*place):
+                        failed |= self._run_group(device, group, report)
         finally:
             stats.impl_time += perf_counter_ns() - started - (stats.plan_time - planning)
         return failed
+
+    def _run_group(self, device: DispatchKey, steps: Sequence[Step], report: Report | None) -> bool:
+        """Run steps for one device, by a plan where there can be one; return whether one has failed."""
+        plan = self._find_plan(device, steps) if self.allows_plans and len(steps) > 1 else None
+        return self.run_one_by_one(steps, report) if plan is None else self.run_plan(*plan, report)
+
+    def run_whole(self, plan: Plan, found: ProgramFingerprint | KnownRecords, kind: type[Step]) -> bool:
+        """Run the plan of all records, which are for the device of the class ``kind``; return whether a step has failed."""
+        place = place_of(kind)
+        if place is None:
+            return self.run_plan(plan, found)
+        with work_on(*place):
+            return self.run_plan(plan, found)
 
     def run_plan(self, plan: Plan, found: ProgramFingerprint | KnownRecords, report: Report | None = None) -> bool:
         """Run a plan on the values of a fingerprint; return whether a step has failed."""
@@ -103,7 +123,9 @@ class Executor:
         for device, group in _by_device(steps):
             if len(group) < 2:
                 continue
-            with paused(group[0].state):  # A planner may run kernels on stand-ins.
+            place = _find_place(group)
+            # A planner may run kernels on stand-ins.
+            with paused(group[0].state), nullcontext() if place is None else work_on(*place):
                 plan = self._find_plan(device, group)
             if plan is not None:
                 found += [[group[index] for index in part.nodes] for part in plan[0].parts if len(part.nodes) > 1]
@@ -142,11 +164,26 @@ class Executor:
 
 def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[Step]]]:
     """Cut steps into runs for one device each, those left out that were needed meanwhile."""
-    if steps and all(step.mask == steps[0].mask and not step.done for step in steps):
-        yield steps[0].device, steps
+    first = steps[0] if steps else None
+    if first and all(step.mask == first.mask and step.index == first.index and not step.done for step in steps):
+        yield first.device, steps
     else:
-        for device, group in groupby(steps, attrgetter("device")):
+        for (device, _), group in groupby(steps, attrgetter("device", "index")):
             yield device, [step for step in group if not step.done]
+
+
+def place_of(kind: type[Step]) -> tuple[str, int] | None:
+    """Return the device, by name and index, that steps of a class work on; None where one of its type alone is in use.
+
+    Steps that were recorded while that was so work on the first.
+    """
+    if kind.index is None and not kind.device & SEVERAL[0]:
+        return None
+    return owners.KEY_DEVICES[kind.device.backend], kind.index or 0
+
+
+def _find_place(steps: Sequence[Step]) -> tuple[str, int] | None:
+    return place_of(type(steps[0])) if steps else None
 
 
 class PlanRun:

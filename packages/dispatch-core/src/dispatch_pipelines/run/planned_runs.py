@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
+
+from dispatch_core.arrays.thread_device import work_on
 
 from ..program import plan as plans
 from ..program.donation import find_successors
@@ -14,6 +17,7 @@ from ..record.blocks import paused
 from ..record.errors import describe_call, late_error
 from ..record.pending import Pending, PendingMemory, storage_key
 from ..record.steps import Step, masks_of_kernels
+from .executors import place_of
 
 if TYPE_CHECKING:
     from ..capture.recorded import RecordedRun
@@ -28,10 +32,11 @@ class PlannedRun:
         self.found = number_values(steps, recorded)
         if donate:
             self.found.successors = find_successors(self.found, steps, recorded)
-        self.device = steps[0].device
+        self.device, self.place = steps[0].device, place_of(type(steps[0]))
         faults = [partial(late_error, describe_call(step), step.line) for step in steps]
         self.program = build(self.found, PlanOptions(check_indices=check_indices), faults)
-        with paused(steps[0].state):  # A planner may run kernels on stand-ins.
+        # A planner may run kernels on stand-ins.
+        with paused(steps[0].state), nullcontext() if self.place is None else work_on(*self.place):
             self.plan = plans.complete(self.found, self.program, self.device)
 
     def is_last_use(self, part: Part, node: Node, recorded: RecordedRun) -> bool:
@@ -84,7 +89,7 @@ def split(recorded: RecordedRun, *, donate: bool, check_indices: bool) -> list[P
     groups: list[list[Step]] = []
     before = None
     for step in recorded.steps:
-        here = step.device, masks_of_kernels(step.state)
+        here = step.device, step.index, masks_of_kernels(step.state)
         if here != before:
             groups.append([])
             before = here

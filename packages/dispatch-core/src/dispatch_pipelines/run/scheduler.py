@@ -19,12 +19,14 @@ Note [Unread errors]
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from itertools import groupby
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays.late_arrays import IN_USE
+from dispatch_core.arrays.thread_device import work_on
 from dispatch_core.layers.stages import active, stage
 from dispatch_core.surroundings.logs import Log
 
@@ -43,7 +45,7 @@ from ..record.errors import (
 from ..record.liveness import RANDOM, observable_steps, required_steps
 from ..record.pending import Pending, storage_key
 from ..record.steps import Step, masks_of_kernels
-from .executors import Executor, mark_failed
+from .executors import Executor, mark_failed, place_of
 from .known_records import KnownRecords
 from .late_results import compute_kept, watch_results
 from .limits import MANY
@@ -209,6 +211,7 @@ class Scheduler(StepQueue):
         if not (executor.allows_whole_plans and (self.outer is None or self.outer.is_empty)):
             return False
         started = perf_counter_ns()
+        kind = _class_of(self.records[0])
         try:
             if active.get() is None:
                 known = self._find_whole_plan(executor.planning)
@@ -227,7 +230,7 @@ class Scheduler(StepQueue):
         self._running += 1
         try:
             with paused(found.state):
-                failed = executor.run_plan(plan, found)
+                failed = executor.run_whole(plan, found, kind)
             if not found.has_steps:
                 self.remove_records(found.count)
         except BaseException:
@@ -248,7 +251,7 @@ class Scheduler(StepQueue):
         if known is not None:
             stats.cache_hits += 1
             return known[0], KnownRecords(self, records, *known[1:])
-        devices = {_class_of(record).device for record in records}
+        devices = {(kind.device, kind.index) for kind in map(_class_of, records)}
         take = partial(_first_steps, self, len(records))
         taken = fingerprint(records, planning, take=take) if len(devices) == 1 else None
         if taken is None:
@@ -261,7 +264,10 @@ class Scheduler(StepQueue):
         stats.cache_misses += 1
         _LOG.debug("a plan is made for %d calls, whose like has not run before", len(records))
         with paused(taken.state):  # A planner may run kernels on stand-ins.
-            return plans.make(taken, devices.pop(), planning), taken
+            device = _class_of(records[0]).device
+            place = place_of(_class_of(records[0]))
+            with nullcontext() if place is None else work_on(*place):
+                return plans.make(taken, device, planning), taken
 
     # Running.
 
