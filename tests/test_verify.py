@@ -185,7 +185,9 @@ def test_the_command_reports_as_text_json_and_html(toy, tmp_path, capsys):
     assert main(["verify", toy, "--only", "aten::add*", "--samples", "3", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["fine"] is True
-    assert {"check", "status", "reason", "kernel", "samples", "missing", "calls", "place"} == set(data["checks"][0])
+    assert {"check", "status", "reason", "kernel", "samples", "missing", "calls", "place", "kernels"} == set(
+        data["checks"][0]
+    )
     html = page.read_text(encoding="utf-8")
     assert "aten::add.Tensor" in html
     assert "http" not in html

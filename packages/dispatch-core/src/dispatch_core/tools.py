@@ -25,6 +25,7 @@ from .surroundings.distributions import BACKENDS, FRONTENDS, TOOLS
 
 if TYPE_CHECKING:
     from .devkit import Finding, examine
+    from .runtime import DeviceInterface
 
 __all__ = [
     "BRINGS",
@@ -34,6 +35,7 @@ __all__ = [
     "did_you_mean",
     "examine",
     "find_frontends",
+    "find_interface",
     "find_plugin",
     "find_tool",
     "import_modules",
@@ -161,6 +163,17 @@ def find_frontends() -> dict[str, Any]:
     catalog = loader().catalog
     claims = {name: catalog.usable(FRONTENDS, name) for name in catalog.names(FRONTENDS)}
     return {name: import_object(claim.value) for name, claim in claims.items() if claim is not None}
+
+
+def find_interface(device: str) -> DeviceInterface:
+    """Return a device's interface, loading its backend; one without parts where the plugin has none.
+
+    Raises ``BackendNotFoundError`` and ``BackendError`` where the backend cannot be loaded.
+
+    >>> find_interface("cpu").streams is None
+    True
+    """
+    return loader().device_interface(device)
 
 
 def find_plugin(device: str) -> str:

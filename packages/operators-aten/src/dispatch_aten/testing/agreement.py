@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -19,9 +21,11 @@ from ..operators import ATEN_BY_NAME, KIND_OF
 from ..variants import base_name, functional_of
 from .changes import arrays_in
 from .drawing import Array
+from .further import SEED, further_samples, list_refusals
+from .further.refusals import OF_VALUES
 from .outcomes import Outcome
 from .places import place_of_error, place_of_kernel
-from .placing import arguments_on, call, dtype_name, dtypes_of, get, leaves
+from .placing import GUARDED, OUTS, SHAPED, GuardedArray, arguments_on, call, dtype_name, dtypes_of, get, leaves, put
 from .samples import Sample, names_written, op_samples
 
 #: Dtype → relative and absolute tolerance; other dtypes are equal.
@@ -39,6 +43,10 @@ _UNINITIALIZED: Final = re.compile(r"(new_)?empty(_|\.|$)|resize_|set_$")
 _UP_TO_SIGN: Final = re.compile(r"(_?linalg_)?(eig|eigh|svd|qr)(\.|$)|geqrf")
 #: Operators that show how their argument lies in memory: arrays without strides lie row by row.
 _IN_MEMORY: Final = frozenset({"as_strided", "as_strided_copy"})
+#: Changes after which results are written to, too, to find out whether they share memory with an argument.
+_DEEP: Final = frozenset({"float32", "int64", "int32", "uint8", "bool", "0-d", "float16", "special values"})
+#: Errors of a call whose result depends on values.
+_WITHOUT_VALUES: Final = (MetaDataError, DataDependentShapeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +94,10 @@ class DisagreementError(AssertionError):
     """The device does something else than the cpu."""
 
 
-def check_operator(device: TestedDevice, name: str, *, limit: int | None = None) -> Outcome:
-    """Compare an operator's samples, or the first ``limit`` of them, with the cpu.
+def check_operator(device: TestedDevice, name: str, *, limit: int | None = None, seed: int = SEED) -> Outcome:
+    """Compare an operator's samples, or the first ``limit`` of them, with the cpu, and then the calls that it refuses.
+
+    ``seed`` draws the further samples.
 
     >>> check_operator(TestedDevice.find("cpu"), "relu").status
     'passed'
@@ -95,7 +105,7 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None)
     kernel, compared, calls, unfit, missing = device.kernel_of(name), 0, 0, set(), set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for sample in op_samples(name):
+        for sample in chain(op_samples(name), further_samples(name, device.dtypes, seed)):
             if limit is not None and compared >= limit:
                 break
             expected = run_on_cpu(sample)
@@ -110,36 +120,58 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None)
                 return Outcome(f"aten::{name}", "not run", "arrays cannot be written to; tensors are", kernel)
             try:
                 if compared:
-                    _compare(device, sample, expected)
+                    _compare(device, sample, expected, deeply=sample.change in _DEEP)
                 else:
                     with dc.profile(record_shapes=False) as profile:
                         _compare(device, sample, expected, deeply=True)
                     calls = sum(device.is_own_call(event) for event in profile.events)
             except dc.NoKernelError as error:
-                missing.add(find_needed(error) or f"aten::{name}")
-                break
-            except DisagreementError as error:
-                place = place_of_kernel(device.key, f"aten::{name}")
-                return Outcome(f"aten::{name}", "failed", f"{sample}: {error}", kernel, compared, place=place)
-            except (MetaDataError, DataDependentShapeError) as error:
-                if device.has_values:
-                    return Outcome(f"aten::{name}", "failed", f"{sample}: {error}", kernel, compared)
-                return Outcome(
-                    f"aten::{name}", "not run", "the result depends on values, which the device does not have", kernel
-                )
+                if not compared:
+                    missing.add(find_needed(error) or f"aten::{name}")
+                    break
+                continue  # with other dtypes or layouts it is composed of other operators
             except Exception as error:  # noqa: BLE001  # whatever a vendor's kernel raises is the finding
                 if lacking := lacking_dtypes(device, name, error):
                     unfit |= lacking
                     continue
-                text, place = f"{sample}: {type(error).__name__}: {error}", place_of_error(device.key, error)
-                return Outcome(f"aten::{name}", "failed", text, kernel, compared, place=place)
+                if isinstance(error, _WITHOUT_VALUES) and not device.has_values:
+                    reason = "the result depends on values, which the device does not have"
+                    return Outcome(f"aten::{name}", "not run", reason, kernel)
+                return _fault(device, sample, error, kernel, compared)
             compared += 1
+        if compared and (limit is None or compared < limit):
+            for sample in list_refusals(next(iter(op_samples(name)))):
+                try:
+                    compared += check_refusal(device, sample)
+                except DisagreementError as error:
+                    return _fault(device, sample, error, kernel, compared)
     if missing:
         return Outcome(f"aten::{name}", "missing", f"no kernel for {', '.join(missing)}", kernel, 0, tuple(missing))
     if compared:
         return Outcome(f"aten::{name}", "passed", "", kernel, compared, calls=calls)
     reason = f"the device has no {', '.join(sorted(unfit))}" if unfit else "there are no samples"
     return Outcome(f"aten::{name}", "not run", reason, kernel)
+
+
+def _fault(device: TestedDevice, sample: Sample, error: Exception, kernel: str, compared: int) -> Outcome:
+    """Return the outcome of a call that differs or raises, with the device's own kernels that it runs."""
+    check = f"aten::{sample.name}"
+    if isinstance(error, DisagreementError):
+        text, place = str(error), place_of_kernel(device.key, check)
+    else:
+        text, place = f"{type(error).__name__}: {error}", place_of_error(device.key, error)
+    kernels = own_kernels(device, sample)
+    return Outcome(check, "failed", f"{sample}: {text}", kernel, compared, place=place, kernels=kernels)
+
+
+def own_kernels(device: TestedDevice, sample: Sample) -> tuple[str, ...]:
+    """Return the device's own kernels that a call runs, sorted, until an error of it."""
+    with suppress(Exception), dc.profile(record_shapes=False) as profile:
+        arguments = arguments_on(device.name, sample)
+        if expected := run_on_cpu(sample):
+            arguments |= {name: OUTS[""](out, device.name, []) for name, out in expected.outs.items()}
+        call(sample, arguments)
+    return tuple(sorted({event.name for event in profile.events if device.is_own_call(event)}))
 
 
 def lacking_dtypes(device: TestedDevice, name: str, error: Exception) -> set[str]:
@@ -162,11 +194,12 @@ def lacks_library(error: Exception) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The results of the cpu, and the written arguments afterwards."""
+    """The results of the cpu, the written arguments afterwards, and which results are arguments themselves."""
 
     results: list[Any]
     outs: dict[str, Array]
     arguments: dict[str, Any]
+    returned: dict[int, str]
 
 
 def run_on_cpu(sample: Sample) -> Expected | None:
@@ -174,21 +207,32 @@ def run_on_cpu(sample: Sample) -> Expected | None:
 
     Raises the cpu's refusal where a library is not installed that computes them.
     """
-    outs: dict[str, Array] = {}
     try:
-        arguments = arguments_on("cpu", sample)
-        if names := [name for name in names_written(sample.name) if name not in arguments]:
-            functional = functional_of(sample.name)
-            made = Sample(functional or "", sample.arguments, sample.change, sample.layout)
-            results = [*leaves(call(made, arguments_on("cpu", made)))]
-            outs = {name: np.empty_like(result) for name, result in zip(names, results, strict=True)}
-            arguments |= outs
+        outs, arguments = arguments_on_cpu(sample)
         results = [*leaves(call(sample, arguments))]
     except Exception as error:
         if lacks_library(error):
             raise
         return None  # the cpu decides which are calls
-    return Expected(results, outs, arguments)
+    is_view = "inplace_view" in ATEN_BY_NAME[sample.name].tags
+    returned = {
+        index: name
+        for index, result in enumerate(results)
+        for name in names_written(sample.name)
+        if arguments[name] is result and not is_view
+    }
+    return Expected(results, outs, arguments, returned)
+
+
+def arguments_on_cpu(sample: Sample) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return arrays like the functional operator's results, by the names of ``out=`` arguments, and all arguments."""
+    arguments = arguments_on("cpu", sample)
+    outs: dict[str, Array] = {}
+    if names := [name for name in names_written(sample.name) if name not in arguments]:
+        made = Sample(functional_of(sample.name) or "", sample.arguments, sample.change, sample.layout)
+        results = [*leaves(call(made, arguments_on("cpu", made)))]
+        outs = {name: np.empty_like(result) for name, result in zip(names, results, strict=True)}
+    return outs, arguments | {name: OUTS[sample.out](out, "cpu", []) for name, out in outs.items()}
 
 
 def _dtypes(sample: Sample, expected: Expected) -> set[str]:
@@ -207,26 +251,105 @@ def find_needed(error: dc.NoKernelError) -> str:
 
 
 def _compare(device: TestedDevice, sample: Sample, expected: Expected, *, deeply: bool = False) -> None:
-    arguments = arguments_on(device.name, sample)
+    guards: list[GuardedArray] = []
+    # How the results of composed operators lie is the composition's matter, and so are the signs of their zeros.
+    is_own = device.kernel_of(sample.name) == "own"
+    coarsest = _coarsest([*arrays_in(sample.arguments), *arrays_in(expected.results)])
+    can_guard = dc.has_strides(device.name) and device.has_values
+    arguments = arguments_on(device.name, sample, guards if can_guard else None)
     for name, out in expected.outs.items():
-        arguments[name] = ops.aten.empty(list(out.shape), dtype=dc.dtype(out), device=dc.Device(device.name))
+        made = "" if sample.out in GUARDED and not can_guard else sample.out
+        arguments[name] = OUTS[made](out, device.name, guards)
     results = [*leaves(call(sample, arguments))]
     if len(results) != len(expected.results):
         raise DisagreementError(f"{len(results)} results, the cpu has {len(expected.results)}")
     for index, (result, other) in enumerate(zip(results, expected.results, strict=True)):
         where = f"result {index}" if len(results) > 1 else "the result"
-        compare_value(device, sample.name, where, result, other)
-    changed = set(names_written(sample.name))
+        compare_value(device, sample.name, where, result, other, coarsest)
+        if is_own and isinstance(other, np.ndarray) and not expected.outs:
+            _compare_strides(device, where, result, other)
+        if is_own and device.has_values and sample.change == "special values" and isinstance(other, np.ndarray):
+            _compare_signs(where, get(result), other)
+        given = expected.returned.get(index)
+        if device.is_mutable and given is not None and result is not arguments[given]:
+            raise DisagreementError(f"{where} is another array than argument {given!r}, which the operator returns")
+    for guard in guards:
+        if damage := guard.find_damage():
+            raise DisagreementError(f"an output lies within a larger array, and {damage}")
     if not device.has_values or has_no_values(sample.name):
         return
     for name, value in arguments.items():
-        given = [*leaves(value)]
-        theirs = [*leaves(expected.arguments.get(name))]
-        for array, other in zip(given, theirs, strict=False):
-            if isinstance(other, np.ndarray) and (deeply or name in changed):
-                compare_values(sample.name, f"argument {name!r} afterwards", get(array), other)
+        if sample.out in SHAPED and name in expected.outs:
+            continue  # the result takes the place of an output of another size
+        ours, theirs = [*leaves(value)], [*leaves(expected.arguments.get(name))]
+        for array, other in zip(ours, theirs, strict=False):
+            if isinstance(other, np.ndarray):
+                compare_values(sample.name, f"argument {name!r} afterwards", get(array), other, coarsest)
     if deeply and device.is_mutable:
         _compare_memory(results, arguments, expected)
+
+
+def _compare_strides(device: TestedDevice, where: str, result: Any, other: Array) -> None:
+    """Compare strides where they say how elements lie: sizes above 1 of an array that is not empty."""
+    if not other.size or not dc.has_strides(device.name) or any(step < 0 for step in other.strides):
+        return
+    found = dc.strides(result)
+    wanted = tuple(step // other.itemsize for step in other.strides)
+    if any(size > 1 and ours != theirs for size, ours, theirs in zip(other.shape, found, wanted, strict=True)):
+        raise DisagreementError(f"{where} has strides {tuple(found)}, the cpu's {wanted}")
+
+
+def _compare_signs(where: str, found: Array, other: Array) -> None:
+    """Compare the signs of zeros, which compare as equal."""
+    if other.dtype.kind != "f":
+        return
+    differ = (other == 0) & (np.signbit(found) != np.signbit(other))
+    if differ.any():
+        place = tuple(int(index) for index in np.argwhere(differ)[0])
+        raise DisagreementError(f"{where} is {found[place]!r} at {list(place)}, the cpu's {other[place]!r}")
+
+
+def check_refusal(device: TestedDevice, sample: Sample) -> bool:
+    """Check that a call which the cpu refuses is refused, and that nothing has changed then; return whether it was.
+
+    Raises ``DisagreementError``.
+    """
+    try:
+        theirs = arguments_on_cpu(sample)[1]
+    except Exception:  # noqa: BLE001  # the functional call is refused, too: the output's size is not known
+        return False
+    before = [*_contents(theirs, device=False)]
+    try:
+        call(sample, theirs)
+    except (AtenError, dc.DispatchError):
+        is_unchanged = before == [*_contents(theirs, device=False)]
+    except Exception:  # noqa: BLE001  # an accident, from which no rule follows
+        return False
+    else:
+        return False
+    needs_values = sample.change in OF_VALUES and not device.has_values
+    if needs_values or (_writes_raw(sample) and not device.is_mutable):
+        return False
+    try:
+        arguments = arguments_on(device.name, sample)
+        arguments |= {name: _like(theirs[name], device.name) for name in set(theirs) - set(arguments)}
+        before = [*_contents(arguments, device=True)] if device.has_values else []
+    except Exception:  # noqa: BLE001  # a dtype that the device lacks
+        return False
+    try:
+        results = [*leaves(call(sample, arguments))]
+        for result in results:
+            if device.has_values and _is_array(result):
+                get(result)
+    except Exception:  # noqa: BLE001  # a device refuses in its own way
+        if is_unchanged and device.has_values and before != [*_contents(arguments, device=True)]:
+            raise DisagreementError("the call is refused, and an argument has changed") from None
+        return True
+    raise DisagreementError("the cpu refuses the call, and the device does not")
+
+
+def _like(array: Array, device: str) -> Any:
+    return put(np.zeros_like(array), device)
 
 
 def has_no_values(name: str) -> bool:
@@ -240,7 +363,7 @@ def is_up_to_sign(name: str) -> bool:
     return _UP_TO_SIGN.match(name) is not None
 
 
-def compare_value(device: TestedDevice, name: str, where: str, result: Any, other: Any) -> None:
+def compare_value(device: TestedDevice, name: str, where: str, result: Any, other: Any, coarsest: str = "") -> None:
     """Compare a result with the cpu's: type, dtype, shape, strides, elements.
 
     Raises ``DisagreementError``.
@@ -265,15 +388,21 @@ def compare_value(device: TestedDevice, name: str, where: str, result: Any, othe
             raise DisagreementError(f"{where} has {what} {found}, the cpu's {wanted}")
     if not device.has_values or has_no_values(name):
         return
-    compare_values(name, where, get(result), np.asarray(other))
+    compare_values(name, where, get(result), np.asarray(other), coarsest)
 
 
 def _kind(result: Any) -> str:
     return "None" if result is None else type(result).__name__
 
 
-def compare_values(name: str, where: str, found: Array, other: Array) -> None:
-    """Compare elements within the tolerance of their dtype.
+def _coarsest(arrays: list[Array]) -> str:
+    """Return the dtype of the fewest digits among arrays; "" where none has floats."""
+    names = {array.dtype.name for array in arrays} & TOLERANCES.keys()
+    return max(names, key=TOLERANCES.__getitem__, default="")
+
+
+def compare_values(name: str, where: str, found: Array, other: Array, coarsest: str = "") -> None:
+    """Compare elements within the tolerance of their dtype, or of the ``coarsest`` one of a call.
 
     Raises ``DisagreementError`` that shows the first difference.
     """
@@ -283,7 +412,10 @@ def compare_values(name: str, where: str, found: Array, other: Array) -> None:
         )
     if is_up_to_sign(name):
         found, other = np.abs(found), np.abs(other)
-    rtol, atol = TOLERANCES.get(found.dtype.name, (0.0, 0.0))
+    exact = (0.0, 0.0)
+    rtol, atol = TOLERANCES.get(found.dtype.name, exact)
+    if rtol:
+        rtol, atol = max((rtol, atol), TOLERANCES.get(coarsest, exact))
     equal = np.isclose(found, other, rtol, atol, equal_nan=True) if rtol else np.asarray(found == other)
     if not equal.all():
         place = tuple(int(index) for index in np.argwhere(~equal)[0])

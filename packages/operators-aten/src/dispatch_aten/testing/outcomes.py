@@ -26,7 +26,8 @@ class Outcome:
 
     ``kernel`` is "own" where the device has a kernel, "composed" where an operator is made of others. ``missing`` names
     the operators without a kernel that were needed, ``samples`` counts the calls that were compared, ``calls`` the calls of
-    the device's own kernels within the first of them. ``place`` is the kernel of a fault, with file and line, where known.
+    the device's own kernels within the first of them. ``place`` is the kernel of a fault, with file and line, where known,
+    ``kernels`` the device's own kernels that ran in the call that failed.
     """
 
     check: str
@@ -37,9 +38,11 @@ class Outcome:
     missing: tuple[str, ...] = ()
     calls: int = 0
     place: str = ""
+    kernels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", tuple(self.missing))
+        object.__setattr__(self, "kernels", tuple(self.kernels))
 
     @property
     def is_fault(self) -> bool:
@@ -48,7 +51,7 @@ class Outcome:
 
     def as_data(self) -> dict[str, Any]:
         """Return the outcome for JSON, and for `Outcome` again."""
-        return {**asdict(self), "missing": list(self.missing)}
+        return {**asdict(self), "missing": list(self.missing), "kernels": list(self.kernels)}
 
 
 def count(outcomes: Iterable[Outcome]) -> dict[str, int]:

@@ -21,6 +21,7 @@ from .behaviour import BEHAVIOUR, check_behaviour
 from .frontends import find_adapter
 from .host_copies import CHECK as HOST_COPIES
 from .host_copies import check_host_copies
+from .interface import PARTS, check_part
 from .marks import Mark, apply, check_use
 from .outcomes import Outcome, count
 from .tensor_calls import check_tensor_calls
@@ -172,7 +173,7 @@ def list_checks() -> list[str]:
     ['aten::relu', 'tensors: relu']
     """
     names = [operator.name for operator in ATEN]
-    return [*(f"aten::{name}" for name in names), *(f"tensors: {name}" for name in names), *BEHAVIOUR]
+    return [*(f"aten::{name}" for name in names), *PARTS, *(f"tensors: {name}" for name in names), *BEHAVIOUR]
 
 
 def run_check(device: TestedDevice, check: str, *, limit: int | None = None) -> Outcome:
@@ -194,6 +195,8 @@ def _run_check(device: TestedDevice, check: str, limit: int | None) -> Outcome:
         return check_operator(device, check.removeprefix("aten::"), limit=limit)
     if not device.has_values:
         return Outcome(check, "not run", "the device has no values")
+    if check in PARTS:
+        return check_part(device, check)
     adapter = find_adapter()
     if adapter is None:
         return Outcome(check, "not run", NO_FRONTEND)

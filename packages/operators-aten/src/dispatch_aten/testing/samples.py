@@ -55,13 +55,15 @@ SEED: Final = 4
 class Sample:
     """One call: arguments by the schema's names; arrays are NumPy's, and ``layout`` says how they lie in memory.
 
-    An ``out=`` argument is missing: its shape and dtype are those of the cpu's result.
+    An ``out=`` argument is missing: its shape and dtype are those of the cpu's result, unless ``out`` says otherwise.
     """
 
     name: str
     arguments: dict[str, Any] = field(compare=False)
     change: str = ""
     layout: str = ""
+    #: How the arrays lie that an ``out=`` operator writes to, or by what they do not fit: a key of `placing.OUTS`.
+    out: str = ""
 
     @property
     def schema(self) -> FunctionSchema:
@@ -70,7 +72,9 @@ class Sample:
 
     def __str__(self) -> str:
         shown = ", ".join(map(_show, self.arguments.values()))
-        return "  ".join(filter(None, [f"{self.name}({shown})", self.change, self.layout]))
+        return "  ".join(
+            filter(None, [f"{self.name}({shown})", self.change, self.layout, self.out and f"out: {self.out}"])
+        )
 
 
 def _show(value: Any) -> str:
@@ -103,7 +107,7 @@ def op_samples(name: str, *, seed: int = SEED) -> Iterator[Sample]:
         yield Sample(name, arguments)
         if not any(True for _ in arrays_in(arguments)):
             continue
-        unfit = _unfit(name)
+        unfit = unfit_changes(name)
         for layout in LAYOUTS:
             if layout not in unfit:
                 yield Sample(name, arguments, layout=layout)
@@ -115,7 +119,7 @@ def op_samples(name: str, *, seed: int = SEED) -> Iterator[Sample]:
                 yield Sample(name, changed, change)
 
 
-def _unfit(name: str) -> tuple[str, ...]:
+def unfit_changes(name: str) -> tuple[str, ...]:
     """Return the changes and layouts that an operator cannot take."""
     found = next((changes for part, changes in UNFIT.items() if part in name), ())
     return (*found, *UNFIT_KINDS.get(KIND_OF[name], ()))

@@ -1,0 +1,118 @@
+"""Indices: arrays of two devices of a type, and the thread's current device."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+import dispatch_core as dc
+from dispatch_core import ops
+
+from ...operators import ATEN, KIND_OF
+from ..agreement import DisagreementError, TestedDevice
+from ..changes import arrays_in, map_arrays
+from ..placing import call, get
+from ..samples import op_samples
+from .absence import Absence, require
+
+
+def second_index(device: TestedDevice) -> dc.Device:
+    """Return the second device of the type.
+
+    Raises ``Absence`` where there is none.
+    """
+    found = dc.Device(device.name, 1)
+    try:
+        array = ops.prims.device_put(np.ones(1, min(device.dtypes)), device=found)
+        placed = dc.device(array)
+    except Exception as error:
+        raise Absence(f"there is no second device: {str(error).splitlines()[0]}") from error
+    if placed.index != 1:
+        raise Absence(f"an array that is put on {found} lies on {placed}: the device has no indices")
+    return found
+
+
+def check_indices(device: TestedDevice, interface: dc.DeviceInterface) -> int:
+    """Refuse calls of operators with arrays of two indices, by both names; change nothing."""
+    if not device.has_values:
+        raise Absence("the device has no values")
+    second, count = second_index(device), 0
+    first = dc.Device(device.name, 0)
+    for name in _of_two():
+        sample = next(iter(op_samples(name)), None)
+        if sample is None or {array.dtype.name for array in arrays_in(sample.arguments)} - device.dtypes:
+            continue
+        number = 0
+
+        def place(array: Any) -> Any:
+            nonlocal number
+            number += 1
+            return ops.prims.device_put(np.array(array), device=first if number == 1 else second)
+
+        arguments = map_arrays(sample.arguments, place)
+        if number < 2:
+            continue
+        before = [get(each) for each in _arrays(arguments)]
+        try:
+            call(sample, arguments)
+        except dc.NoKernelError:
+            continue
+        except Exception as error:
+            if str(second) not in str(error):
+                raise DisagreementError(f"{sample} with arrays on {first} and {second}: {error}") from error
+        else:
+            raise DisagreementError(f"{sample} takes arrays on {first} and on {second}")
+        after = [get(each) for each in _arrays(arguments)]
+        if any(one.tobytes() != two.tobytes() for one, two in zip(before, after, strict=True)):
+            raise DisagreementError(f"{sample} is refused for arrays on {first} and {second}, and has changed one")
+        count += 1
+    return count
+
+
+def _of_two() -> Iterator[str]:
+    """Yield the operators that take two tensors, or a list of them, and copy nothing between devices."""
+    for operator in ATEN:
+        arguments = operator.schema.partition(" -> ")[0]
+        has_two = arguments.count("Tensor") > 1 or "Tensor[]" in arguments
+        if has_two and KIND_OF[operator.name] not in _COPYING and "out" not in operator.tags:
+            yield operator.name
+
+
+#: Kinds of operators that copy between devices, or draw.
+_COPYING: Final = frozenset({"copy", "random"})
+
+
+def _arrays(arguments: Any) -> list[Any]:
+    found = []
+    for value in arguments.values():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if not isinstance(each, bool | int | float | str | None):
+                found.append(each)
+    return found
+
+
+def check_current(device: TestedDevice, interface: dc.DeviceInterface) -> int:
+    """Make another device the thread's: it comes back as told, is another thread's no business, and arrays lie there."""
+    current, exchange = require(interface, "current", "exchange")
+    second = second_index(device).index
+    before = current()
+    try:
+        if exchange(second) != before or current() != second:
+            raise DisagreementError(f"after exchange({second}) the current device is {current()}, and was {before}")
+        seen: list[int] = []
+        thread = threading.Thread(target=lambda: seen.append(current()))
+        thread.start()
+        thread.join()
+        if seen != [0]:
+            raise DisagreementError(f"another thread's current device is {seen}: exchange() is a thread's own matter")
+        made = ops.aten.empty([2], device=dc.Device(device.name))
+        if dc.device(made).index != second:
+            raise DisagreementError(f"with {second} as current device an array is made on {dc.device(made)}")
+    finally:
+        exchange(before)
+    if current() != before:
+        raise DisagreementError(f"exchange({before}) leaves {current()} as the current device")
+    return 4
