@@ -1,10 +1,17 @@
 /* Choices by a condition, and the places of extreme elements: a part of _loops.c. */
 
-#define CHOOSE_BY_SIZE(TYPE)                                                                                                     \
+#define CHOOSE(TYPE, ONE, TWO)                                                                                                   \
+    for (npy_intp i = 0; i < n; i++) {                                                                                           \
+        TYPE mask = (TYPE)-(TYPE)(is_one[i] != 0);                                                                               \
+        to[i] = (TYPE)((TWO) ^ (((ONE) ^ (TWO)) & mask));                                                                        \
+    }
+#define CHOOSE_BY_BITS(TYPE)                                                                                                     \
     do {                                                                                                                         \
-        TYPE *to = (TYPE *)out, *one = (TYPE *)a, *two = (TYPE *)b;                                                              \
-        if (one_step && two_step) for (npy_intp i = 0; i < n; i++) to[i] = is_one[i] ? one[i] : two[i];                          \
-        else for (npy_intp i = 0; i < n; i++) to[i] = is_one[i] ? one[i * one_step] : two[i * two_step];                         \
+        TYPE *to = (TYPE *)out, *one = (TYPE *)a, *two = (TYPE *)b, x = *one, y = *two;                                          \
+        if (one_step && two_step) CHOOSE(TYPE, one[i], two[i])                                                                   \
+        else if (one_step) CHOOSE(TYPE, one[i], y)                                                                               \
+        else if (two_step) CHOOSE(TYPE, x, two[i])                                                                               \
+        else CHOOSE(TYPE, x, y)                                                                                                  \
     } while (0)
 
 /* Copy each element from the one or the other, whose steps are elements; return whether elements of that size are known, and lie as numbers
@@ -14,11 +21,13 @@ static int choose_elements(const npy_bool *is_one, char *a, npy_intp one_step, c
     size_t part = (size_t)(size > 8 ? 8 : size);
     if (((size_t)a | (size_t)b | (size_t)out) % part) return 0;
     switch (size) {
-    case 1: CHOOSE_BY_SIZE(npy_uint8); return 1;
-    case 2: CHOOSE_BY_SIZE(npy_uint16); return 1;
-    case 4: CHOOSE_BY_SIZE(npy_uint32); return 1;
-    case 8: CHOOSE_BY_SIZE(npy_uint64); return 1;
-    case 16: CHOOSE_BY_SIZE(Wide); return 1;
+    case 1: CHOOSE_BY_BITS(npy_uint8); return 1;
+    case 2: CHOOSE_BY_BITS(npy_uint16); return 1;
+    case 4: CHOOSE_BY_BITS(npy_uint32); return 1;
+    case 8: CHOOSE_BY_BITS(npy_uint64); return 1;
+    case 16:
+        for (npy_intp i = 0; i < n; i++) ((Wide *)out)[i] = is_one[i] ? ((Wide *)a)[i * one_step] : ((Wide *)b)[i * two_step];
+        return 1;
     default: return 0;
     }
 }

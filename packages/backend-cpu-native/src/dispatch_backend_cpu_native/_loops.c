@@ -9,7 +9,7 @@
  *
  * Note [What is plain]
  *     Arrays of exactly numpy.ndarray, of one dtype of the Kernel's in the machine's byte order, aligned, with the strides of
- *     a new array in every dimension, those of one element too, with 1 to 65,536 elements. Folds take fewer: NumPy folds
+ *     a new array in every dimension, those of one element too, with 1 to 65,536 elements, of formulas up to 1,048,576. Folds take fewer: NumPy folds
  *     long arrays in parts, in another order of additions.
  *
  * Note [Floating-point flags]
@@ -37,6 +37,8 @@
 #define MOST 65536        /* elements */
 #define MOST_FOLDED 4096  /* the same of folds */
 #define MOST_SHARED 4096  /* from here on other threads may run meanwhile */
+#define LONGEST ((npy_intp)1 << 20) /* elements of a formula */
+#define PART 32768        /* bytes of its results between: long arrays are computed part by part, so that these stay in the cache */
 #define MOST_OPERANDS 5   /* of a step, its result among them */
 #define MOST_VARIANTS 4    /* of a formula: further options are left */
 #define ON_STACK 4096     /* bytes of a formula's results */
@@ -200,20 +202,25 @@ static PyObject *serve_bounded(Kernel *k, PyObject *const *args, Py_ssize_t n, P
     return r;
 }
 
+/* Whether there is a nan among so many numbers. */
+static int is_nan_in(int type, char *data, npy_intp count) {
+    int found = 0;
+    if (type == NPY_CFLOAT || type == NPY_CDOUBLE) count *= 2;
+    if (type == NPY_FLOAT || type == NPY_CFLOAT) {
+        float *x = (float *)data;
+        for (npy_intp i = 0; i < count; i++) found |= x[i] != x[i];
+    } else if (type == NPY_DOUBLE || type == NPY_CDOUBLE) {
+        double *x = (double *)data;
+        for (npy_intp i = 0; i < count; i++) found |= x[i] != x[i];
+    }
+    return found;
+}
+
 /* Whether there is a nan. Where an operand is broadcast NumPy may copy it and go through all rows at once, according to its
  * version; of two nans the loop may give the other one then. All else is the same. */
 static int has_nan(PyObject *array) {
     PyArrayObject *a = (PyArrayObject *)array;
-    int type = PyArray_TYPE(a), found = 0;
-    npy_intp count = PyArray_SIZE(a) * (type == NPY_CFLOAT || type == NPY_CDOUBLE ? 2 : 1);
-    if (type == NPY_FLOAT || type == NPY_CFLOAT) {
-        float *x = (float *)PyArray_BYTES(a);
-        for (npy_intp i = 0; i < count; i++) found |= x[i] != x[i];
-    } else if (type == NPY_DOUBLE || type == NPY_CDOUBLE) {
-        double *x = (double *)PyArray_BYTES(a);
-        for (npy_intp i = 0; i < count; i++) found |= x[i] != x[i];
-    }
-    return found;
+    return is_nan_in(PyArray_TYPE(a), PyArray_BYTES(a), PyArray_SIZE(a));
 }
 
 /* Rows of one operand, each with the other: with its elements, where that has the last dimensions alone, or with one of them. */
@@ -331,8 +338,11 @@ static inline void copy_element(char *to, const char *from, npy_intp size) {
     else memcpy(to, from, (size_t)size);
 }
 
+static int choose_elements(const npy_bool *is_one, char *a, npy_intp one_step, char *b, npy_intp two_step, char *out, npy_intp n, npy_intp size);
+
 static void choose(char **at, npy_intp n, npy_intp *steps) {
     npy_intp size = steps[3];
+    if (steps[0] == 1 && choose_elements((npy_bool *)at[0], at[1], steps[1] / size, at[2], steps[2] / size, at[3], n, size)) return;
     for (npy_intp i = 0; i < n; i++)
         copy_element(at[3] + i * size, at[0][i * steps[0]] ? at[1] + i * steps[1] : at[2] + i * steps[2], size);
 }
@@ -494,6 +504,24 @@ static Variant *make_variant(Kernel *k, PyObject *const *options, Py_ssize_t cou
     return found ? variant : NULL;
 }
 
+/* Compute a formula for so many elements from `start` on; the results between, but for the last, have room for them alone. */
+static void run_chain(Chain *chain, char **place, npy_intp start, npy_intp count) {
+    int first = chain->arity + chain->constants;
+    for (int i = 0; i < chain->steps; i++) {
+        Step *step = &chain->step[i];
+        char *operands[MOST_OPERANDS];
+        npy_intp steps[MOST_OPERANDS], length = count;
+        for (int j = 0; j < step->count; j++) {
+            int which = step->places[j];
+            steps[j] = which >= chain->arity && which < first ? 0 : chain->size[which];
+            operands[j] = place[which] + (which < chain->arity || which + 1 == first + chain->steps ? start * steps[j] : 0);
+        }
+        if (chain->is_foreign) PyUFunc_clearfperr(); /* as NumPy does, for loops that look at them */
+        if (step->loop) step->loop(operands, &length, steps, step->data);
+        else choose(operands, length, steps);
+    }
+}
+
 /* Of (array, …, *options, **options), where the arrays have one shape, and dimensions. */
 static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     PyArrayObject *a = n >= k->arity ? as_array(args[0]) : NULL;
@@ -507,17 +535,20 @@ static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
     Variant *variant = find_variant(k, args + k->arity, n - k->arity, names);
     if (!variant && !(variant = make_variant(k, args + k->arity, n - k->arity, names))) return NULL;
     Chain *chain = variant->chain[type];
-    npy_intp count = PyArray_SIZE(a), needed = 0;
+    npy_intp count = PyArray_SIZE(a), needed;
     /* Python may compute 16-bit floats as of another size. */
-    if (format && chain && (chain->next || chain->is_foreign || chain->out != NPY_FLOAT)) return NULL;
+    if (format && (count >= MOST_SHARED || !chain || chain->most < MOST_SHARED - 1 || chain->is_foreign || chain->out != NPY_FLOAT)) return NULL;
     while (chain && chain->most < count) chain = chain->next;
     if (!chain || !chain->steps) return NULL;
-    if (format) needed = (chain->arity + 1) * (4 * count + 64);
-    int first = chain->arity + chain->constants;
-    for (int i = 0; i + 1 < chain->steps; i++) needed += chain->size[first + i] * count + 64;
+    int first = chain->arity + chain->constants, last = first + chain->steps - 1;
+    npy_intp block = count, width = 0;
+    for (int i = first; i < last; i++) width += chain->size[i];
+    if (count >= MOST_SHARED && width) block = 1 + PART / width;
+    needed = width * block + 64 * (last - first);
+    if (format) needed += (chain->arity + 1) * (4 * count + 64);
     char stack[ON_STACK], *scratch = needed <= ON_STACK ? stack : PyMem_Malloc((size_t)needed);
     PyObject *r = !scratch ? PyErr_NoMemory() : format ? make_narrow(k, a) : make_array(chain->out, PyArray_NDIM(a), PyArray_DIMS(a));
-    char **place = r ? PyMem_Malloc(sizeof(char *) * (size_t)(first + chain->steps)) : NULL;
+    char **place = r ? PyMem_Malloc(sizeof(char *) * (size_t)(last + 1)) : NULL;
     if (!place) {
         if (scratch != stack) PyMem_Free(scratch);
         Py_XDECREF(r);
@@ -526,32 +557,29 @@ static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
     for (int i = 0; i < chain->arity; i++) place[i] = PyArray_BYTES((PyArrayObject *)args[i]);
     for (int i = 0; i < chain->constants; i++) place[chain->arity + i] = chain->constant[i];
     char *at = scratch;
-    for (int i = 0; i + 1 < chain->steps; i++) {
+    for (int i = first; i < last; i++) {
         at = (char *)(((size_t)at + 15) & ~(size_t)15);
-        place[first + i] = at;
-        at += chain->size[first + i] * count;
+        place[i] = at;
+        at += chain->size[i] * block;
     }
-    place[first + chain->steps - 1] = data_of(r);
+    place[last] = data_of(r);
     for (int i = 0; format && i <= chain->arity; i++) { /* the arrays and the result as float32 */
         at = (char *)(((size_t)at + 15) & ~(size_t)15);
         if (i < chain->arity) widen_exactly(format, (uint16_t *)place[i], (float *)at, count);
-        place[i < chain->arity ? i : first + chain->steps - 1] = at;
+        place[i < chain->arity ? i : last] = at;
         at += 4 * count;
     }
-    for (int i = 0; i < chain->steps; i++) {
-        Step *step = &chain->step[i];
-        char *operands[MOST_OPERANDS];
-        npy_intp steps[MOST_OPERANDS], length = count;
-        for (int j = 0; j < step->count; j++) {
-            int which = step->places[j];
-            operands[j] = place[which];
-            steps[j] = which >= chain->arity && which < first ? 0 : chain->size[which];
-        }
-        if (chain->is_foreign) PyUFunc_clearfperr(); /* as NumPy does, for loops that look at them */
-        if (step->loop) step->loop(operands, &length, steps, step->data);
-        else choose(operands, length, steps);
+    PyThreadState *state = count < MOST_SHARED || chain->is_foreign ? NULL : PyEval_SaveThread();
+    int is_left = 0;
+    for (npy_intp start = 0; start < count && !is_left; start += block) {
+        npy_intp length = count - start < block ? count - start : block;
+        run_chain(chain, place, start, length);
+        /* NumPy may compute a long sum or product over one of its operands, and exchanges them then: of two nans it gives the other one. */
+        is_left = count >= MOST_SHARED && is_nan_in(chain->out, place[last] + start * chain->size[last], length);
     }
-    if (format) narrow_exactly(format, (float *)place[first + chain->steps - 1], (uint16_t *)data_of(r), count);
+    if (state) PyEval_RestoreThread(state);
+    if (is_left) Py_CLEAR(r);
+    if (format && r) narrow_exactly(format, (float *)place[last], (uint16_t *)data_of(r), count);
     if (chain->is_foreign && PyErr_Occurred()) Py_CLEAR(r);
     PyMem_Free(place);
     if (scratch != stack) PyMem_Free(scratch);
@@ -1062,7 +1090,8 @@ static PyObject *kernel_new(PyTypeObject *cls, PyObject *args, PyObject *options
         }
     }
     int is_fold = k->way == serve_fold || k->way == serve_fold_along;
-    k->most = most < MOST ? most : MOST;
+    npy_intp limit = k->way == serve_chain ? LONGEST : MOST;
+    k->most = most < limit ? most : limit;
     if (is_fold && k->most > MOST_FOLDED) k->most = MOST_FOLDED;
     k->swapped = (char)swapped;
     k->halves = (char)halves;

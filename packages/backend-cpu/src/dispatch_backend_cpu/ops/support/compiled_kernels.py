@@ -99,12 +99,15 @@ def native_formula(kernel: Kernel, formula: Callable[..., Any], arity: int, opma
     as to look at values, is left to Python. 16-bit floats are computed in float32, unless ``opmath`` is None; where it is
     False, bfloat16 alone.
     """
-    options = {"most": LONGEST, "arity": arity, "maker": partial(_trace, formula, arity)}
+    options = {"most": _WHOLE, "arity": arity, "maker": partial(_trace, formula, arity)}
     return native("chain", kernel, None, NUMBERS, halves=0 if opmath is None else 1 if opmath else 1 | 8, **options)
 
 
-#: Formulas of this many elements and more may call other functions.
+#: Formulas of more elements may call other functions, and those of more than `_WHOLE` are computed in tiles.
 LONGEST: Final = (1 << 12) - 1
+_WHOLE: Final = 1 << 20
+#: The ufuncs in whose place long arrays have functions of their own.
+_FOR_FEW: Final = frozenset({np.floor_divide, np.remainder, np.fmod})
 #: Steps as a compiled kernel takes them: the ufunc, or None for a choice; the numbers of the dtypes of its operands and its
 #: result; the places of these. The arrays have the first places, then come the constants, then the results.
 _Steps: TypeAlias = list[tuple[Any, tuple[int, ...], tuple[int, ...]]]
@@ -120,11 +123,17 @@ def _trace(
     for dtype in NUMBERS:
         least = 1
         bands: list[tuple[int, list[Array], _Steps, bool]] = []
-        for most in sorted({min(FEW[dtype.char], LONGEST), LONGEST}):
-            first, last = (_trace_one(formula, arity, args, kwargs, dtype, size) for size in (least, most))
+        for most in sorted({min(FEW[dtype.char], LONGEST), LONGEST, _WHOLE}):
+            first, is_of_any_size = _trace_one(formula, arity, args, kwargs, dtype, least)
+            if is_of_any_size:
+                bands = [] if first is None else [(_WHOLE if _gains_where_long(first[1]) else LONGEST, *first)]
+                break
+            last, _ = _trace_one(formula, arity, args, kwargs, dtype, most)
             # Another size may take another way, which gives other bits.
             is_one = first is not None and last is not None and first[1] == last[1]
             constants, steps, is_foreign = first if is_one and first is not None else ([], [], False)
+            if most > LONGEST and not _gains_where_long(steps):
+                break
             if bands and bands[-1][2] == steps:
                 bands.pop()
             bands.append((most, constants, steps, is_foreign))
@@ -134,10 +143,18 @@ def _trace(
     return found
 
 
+def _gains_where_long(steps: _Steps) -> bool:
+    """Return whether a formula of long arrays is computed faster in parts: NumPy passes through memory for each step."""
+    return len(steps) > 2 and _FOR_FEW.isdisjoint([ufunc for ufunc, _, _ in steps])
+
+
 def _trace_one(
     formula: Callable[..., Any], arity: int, args: Any, kwargs: Any, dtype: np.dtype[Any], size: int
-) -> tuple[list[Array], _Steps, bool] | None:
-    """Return constants, steps, and whether SciPy's ufuncs are among them, for arrays of one dtype and so many elements."""
+) -> tuple[tuple[list[Array], _Steps, bool] | None, bool]:
+    """Trace a formula of arrays of one dtype and so many elements.
+
+    Return constants, steps, and whether SciPy's ufuncs are among them, or None; and whether all that is of any size.
+    """
     from ..pointwise.erf import load_erf  # as the next
     from ..pointwise.numpy_formulas import CLIP
     from .tape import Tape, Untraceable  # only where kernels are compiled
@@ -148,14 +165,15 @@ def _trace_one(
     try:
         result = formula(*operands, *args, **kwargs)
     except (Untraceable, AttributeError, OverflowError, TypeError, ValueError):
-        return None
+        return None, not tape.is_asked_for_size
+    is_of_any_size = not tape.is_asked_for_size
     operations = tape.operations
     if not operations or operations[-1].out is not result or {each.kind for each in operations} - {"ufunc", "where"}:
-        return None
+        return None, is_of_any_size
     known = {None, CLIP, *(each for each in vars(np).values() if isinstance(each, np.ufunc))}
     foreign = {each.fn for each in operations} - known
     if foreign and not (foreign == {load_erf()} and isinstance(load_erf(), np.ufunc)):
-        return None
+        return None, is_of_any_size
     constants = [each for operation in operations for each in operation.inputs if each.constant is not None]
     symbols = [*operands, *constants, *(operation.out for operation in operations)]
     places = {id(symbol): index for index, symbol in enumerate(symbols)}
@@ -163,7 +181,7 @@ def _trace_one(
     for operation in operations:
         taken = (*operation.inputs, operation.out)
         steps.append((operation.fn, tuple(each.dtype.num for each in taken), tuple(places[id(each)] for each in taken)))
-    return [np.ascontiguousarray(each.constant) for each in constants], steps, bool(foreign)
+    return ([np.ascontiguousarray(each.constant) for each in constants], steps, bool(foreign)), is_of_any_size
 
 
 def native_fold(

@@ -80,6 +80,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def size(self) -> int:
         """The number of elements that the operation has whose formula is run."""
+        self.tape.is_asked_for_size = True
         return self.tape.size
 
     # A symbol never changes; an operation in place makes another one.
@@ -104,6 +105,8 @@ class Tape:
         self.operations: list[Operation] = []
         #: The number of elements of the results that are now recorded.
         self.size = 0
+        #: Whether a formula has read it, which may do otherwise for another size then.
+        self.is_asked_for_size = False
         self._read: dict[int, Symbol] = {}
 
     def read(self, index: int, dtype: DType, *, is_scalar: bool = False, weak: bool = False) -> Symbol:
