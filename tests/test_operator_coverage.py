@@ -26,7 +26,7 @@ def test_each_operator_is_a_kernel_a_composition_or_not_served(found):
 
 def test_the_counts_are_shown_as_text_and_in_notebooks(found):
     lines = str(found).splitlines()
-    assert lines[0].split() == ["device", "kernels", "composed", "not", "served", "served"]
+    assert lines[0].split() == ["device", "kernels", "on", "the", "host", "composed", "not", "served", "served"]
     assert lines[2].split()[0] == "cpu"
     assert lines[-1].endswith("operators of aten")
     html = read_fragment(found._repr_html_())

@@ -113,11 +113,11 @@ TWINS = dc.ArrayType(
 )
 
 
-def register(kernels=None, **hooks):
+def register(kernels=None, *, fallback=(), **hooks):
     """Register the device; return its handle."""
     wrong.clear(), called.clear()
     thread.index = 0
     hooks.setdefault("device_interface", lambda: dc.DeviceInterface(current=current, exchange=exchange))
     hooks.setdefault("device_count", lambda: 2)
-    info = dc.BackendInfo("twin", array_types=(TWINS,))
+    info = dc.BackendInfo("twin", array_types=(TWINS,), fallback=fallback)
     return dc.register_backend(info, make_kernels() if kernels is None else kernels, **hooks)

@@ -99,8 +99,18 @@ if TYPE_CHECKING:
     from .plugins.hooks import hookimpl
     from .plugins.in_process import BackendHandle, register_backend
     from .plugins.loading import BackendLoader, backends, kernel_providers, load_backend, refresh
-    from .runtime import DeviceInterface, Event, Stream, computed_for_sizes, current_accelerator, synchronize
-    from .schema import FunctionSchema, declare_dtypes
+    from .runtime import (
+        DeviceInterface,
+        Event,
+        Stream,
+        computed_for_sizes,
+        computed_on_host,
+        current_accelerator,
+        host_kernel,
+        promote,
+        synchronize,
+    )
+    from .schema import FunctionSchema, declare_dtypes, declare_promotion
 
 __version__ = "0.1.0"
 
@@ -140,12 +150,14 @@ _LATE = {
     "below": ".operators.kernel_handle",
     "capture": ".pipelines",
     "computed_for_sizes": ".runtime",
+    "computed_on_host": ".runtime",
     "coverage": ".devkit",
     "current_pipeline": ".pipelines",
     "custom_op": ".custom_ops",
     "CustomOpDef": ".custom_ops",
     "current_accelerator": ".runtime",
     "declare_dtypes": ".schema",
+    "declare_promotion": ".schema",
     "define": ".custom_ops",
     "device": ".arrays",
     "device_key": ".arrays",
@@ -161,6 +173,7 @@ _LATE = {
     "get_kernel": ".operators.kernel_handle",
     "has_strides": ".arrays",
     "hookimpl": ".plugins.hooks",
+    "host_kernel": ".runtime",
     "impl": ".custom_ops",
     "infer_schema": ".custom_ops",
     "is_mutable": ".arrays",
@@ -183,6 +196,7 @@ _LATE = {
     "PlannedStep": ".pipelines",
     "profile": ".layers.profiler",
     "Program": ".pipelines",
+    "promote": ".runtime",
     "rebind": ".arrays",
     "refresh": ".plugins.loading",
     "register_autocast": ".custom_ops",
@@ -328,11 +342,13 @@ __all__ = [
     "call_direct",
     "capture",
     "computed_for_sizes",
+    "computed_on_host",
     "coverage",
     "current_accelerator",
     "current_pipeline",
     "custom_op",
     "declare_dtypes",
+    "declare_promotion",
     "define",
     "device",
     "device_key",
@@ -346,6 +362,7 @@ __all__ = [
     "get_kernel",
     "has_strides",
     "hookimpl",
+    "host_kernel",
     "impl",
     "include_keys",
     "infer_schema",
@@ -357,6 +374,7 @@ __all__ = [
     "ops",
     "pipeline",
     "profile",
+    "promote",
     "rebind",
     "redispatch",
     "refresh",

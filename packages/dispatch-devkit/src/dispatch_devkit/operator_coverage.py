@@ -7,16 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from dispatch_core import Registry, device_key
+from dispatch_core import DispatchKey, OperatorEntry, Registry, device_key
 from dispatch_core.display import Column, DataTable, show_count, show_share
 from dispatch_core.errors import ArgumentError
 from dispatch_core.inspection import load_operators, the_registry
 
 from .fragments import to_details, to_fragment
 
-#: "kernel" is one of the backend's own, "composed" a composition of other operators, "none" that the device cannot serve it.
-Service = Literal["kernel", "composed", "none"]
-_SERVICES: Final[tuple[Service, ...]] = ("kernel", "composed", "none")
+#: "kernel" is one of the backend's own, "host" the cpu's on copies of the arrays, "composed" a composition of other
+#: operators, "none" that the device cannot serve it.
+Service = Literal["kernel", "host", "composed", "none"]
+_SERVICES: Final[tuple[Service, ...]] = ("kernel", "host", "composed", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,9 @@ class Coverage:
 
     def _table(self) -> DataTable:
         columns = [Column("device", is_code=True)]
-        columns += [Column(title, show_count, is_number=True) for title in ("kernels", "composed", "not served")]
+        columns += [
+            Column(title, show_count, is_number=True) for title in ("kernels", "on the host", "composed", "not served")
+        ]
         columns.append(Column("served", show_share, is_number=True, has_bar=True))
         total = len(self.rows) or 1
         counts = {device: self.count(device) for device in self.devices}
@@ -100,9 +103,14 @@ def coverage(*devices: str, namespace: str = "aten", registry: Registry | None =
     rows = []
     for name, entry in sorted(found.entries.items()):
         if name.partition("::")[0] == namespace and entry.schema is not None:
-            services: list[Service] = []
-            for key in keys:
-                is_served = entry.slot(key).registration is not None
-                services.append("kernel" if entry.newest(key) is not None else "composed" if is_served else "none")
-            rows.append(CoverageRow(name, tuple(services)))
+            rows.append(CoverageRow(name, tuple([_find_service(entry, key) for key in keys])))
     return Coverage(namespace, devices, rows)
+
+
+def _find_service(entry: OperatorEntry, key: DispatchKey) -> Service:
+    registration = entry.slot(key).registration
+    if registration is None:
+        return "none"
+    if registration.traits.on_host:
+        return "host"
+    return "kernel" if entry.newest(key) is not None else "composed"

@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import cache
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+from dispatch_core import declare_promotion
 
 from .dtypes import FLOAT8, ScalarType, bfloat16, bool_, float32, get_default_dtype, int64, uint8
 from .errors import ArgumentTypeError, DtypeError
@@ -267,3 +269,15 @@ def rule_for(operator: str) -> Promotion:
     """
     facts = fact_of(operator.rpartition("::")[2], "promotion")
     return Promotion[facts[0].upper()] if facts else Promotion.SAME
+
+
+def _promote(*operands: Any) -> ScalarType:
+    """Return the dtype of numbers, and of pairs of a dtype and a number of dimensions, computed together."""
+    given = [
+        (Operand.with_dims if each[1] else Operand.zero_dim)(each[0]) if isinstance(each, tuple) else each
+        for each in operands
+    ]
+    return result_type(*given)
+
+
+declare_promotion(_promote)

@@ -134,7 +134,8 @@ class BackendInfo(Record):
     """A backend: the device's name, its dispatch key, and the array types that are its own.
 
     ``dispatch_key`` may be a key that exists ("CPU", "PrivateUse1") or a new name, which becomes a backend key with its
-    derived keys; left empty it is made from the device's name ("acme" gives "Acme").
+    derived keys; left empty it is made from the device's name ("acme" gives "Acme"). With ``fallback="host"`` the host
+    computes, on copies, the operators that the backend has no kernel for and nothing composes; a tuple names some of them.
 
     Raises ``ArgumentError`` for fields of another type, and for an empty name.
     """
@@ -142,9 +143,18 @@ class BackendInfo(Record):
     name: str
     dispatch_key: str = ""
     array_types: tuple[ArrayType, ...] = ()
+    fallback: str | tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse fields of another type."""
+        fallback: object = self.fallback
+        if fallback != "host" and not (isinstance(fallback, tuple) and all(isinstance(each, str) for each in fallback)):
+            raise _misfit(
+                f"BackendInfo({short_repr(self.name)}, fallback=...)",
+                "'host' or a tuple of operators' names",
+                fallback,
+                "write fallback='host', or fallback=('aten::hash_tensor',)",
+            )
         name: object
         key: object
         types: object

@@ -73,6 +73,8 @@ class KernelTraits(Record):
     #: Of a device's kernel: whether it takes arrays of several devices of its type, and copies between them, as a ``copy_``
     #: may do that goes from card to card.
     crosses_devices: bool = False
+    #: Of a device's kernel: whether the host computes its results on copies of the arrays, as `host_kernel` does.
+    on_host: bool = False
 
     def __repr__(self) -> str:
         own = (f"{name}={value!r}" for name in _FIELDS if (value := getattr(self, name)) != _DEFAULTS[name])

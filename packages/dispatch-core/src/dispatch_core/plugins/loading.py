@@ -132,6 +132,7 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             info = self._compute_late(handle.info) if "dispatch_compute" in handle.hooks else handle.info
             handle.key = registry.add_backend(info)
             register_kernels(handle, kernels)
+            self._add_fallback(info, registry)
             self._check_keys(registry, handle.distribution, name, handle.key, under_way)
             handle.undo = under_way.undo
         self._handles[name], self._loaded[name], self._keys[name] = handle, handle.info, handle.key.name
@@ -353,7 +354,15 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             info = self._compute_late(info)
         self._keys[name] = self._registry.add_backend(info).name
         host.call(name, "dispatch_register", registry=self._registry)
+        self._add_fallback(info, self._registry)
         return info
+
+    @staticmethod
+    def _add_fallback(info: BackendInfo, registry: Registry) -> None:
+        if info.fallback:
+            from dispatch_core.runtime.host_fallback import register_fallback
+
+            register_fallback(registry, info.name, info.fallback)
 
     def _state(self, name: str) -> BackendState:
         rivals = policy.judge(self.catalog, self.settings, name)

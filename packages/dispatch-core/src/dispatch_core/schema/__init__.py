@@ -11,7 +11,7 @@ from .check import (
     matches,
     mismatch,
 )
-from .declared_dtypes import declare_dtypes, suggest_dtype
+from .declared_dtypes import declare_dtypes, declare_promotion, suggest_dtype
 from .model import MISSING, Argument, FunctionSchema, OperatorName, Return, TensorArgument
 from .parser import parse_schema
 from .tokens import SchemaSyntaxError
@@ -56,6 +56,7 @@ __all__ = [
     "bind",
     "checker",
     "declare_dtypes",
+    "declare_promotion",
     "describe_call",
     "invalid_combination",
     "matches",

@@ -6,12 +6,14 @@ receives the dtype where a schema's default spells the number, and no call may p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 _BY_NUMBER: Final[dict[int, object]] = {}
 _BY_TYPE: Final[dict[type, object]] = {}
 _CLASSES: Final[list[type]] = []
+#: The operator library's rule of promotion, last; see `declare_promotion`.
+PROMOTIONS: Final[list[Callable[..., Any]]] = []
 
 
 def declare_dtypes(cls: type, *, numbers: Mapping[int, object], types: Mapping[type, object]) -> None:
@@ -23,6 +25,14 @@ def declare_dtypes(cls: type, *, numbers: Mapping[int, object], types: Mapping[t
     _CLASSES.append(cls)
     _BY_NUMBER.update(numbers)
     _BY_TYPE.update(types)
+
+
+def declare_promotion(promote: Callable[..., Any]) -> None:
+    """Declare the operator library's rule: ``promote`` returns the dtype in which operands are computed together.
+
+    Each is a number, or a pair of a dtype and the number of dimensions.
+    """
+    PROMOTIONS.append(promote)
 
 
 def is_dtype(value: object) -> bool:

@@ -20,6 +20,11 @@ EXAMPLE: Final = "list --json"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("--all", action="store_true", help="show every dispatch key, too, the highest first")
+    parser.add_argument(
+        "--fallbacks",
+        action="store_true",
+        help="show the operators that the host computes, for each device that has some",
+    )
     parser.add_argument("--verbose", action="store_true", help="with --all, show each key's bit and rank")
     add_import(parser, "one that registers devices")
     add_json(parser)
@@ -31,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     states = [state for first in backends().values() for state in (first, *first.rivals)]
     providers = kernel_providers().values()
     keys = _keys() if options.all else []
+    fallbacks = _list_fallbacks() if options.fallbacks else {}
     if options.json:
         shown: dict[str, Any] = {
             "devices": [_state_row(state) for state in states],
@@ -38,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
         }
         if options.all:
             shown["keys"] = keys
+        if options.fallbacks:
+            shown["fallbacks"] = fallbacks
         print(json.dumps(shown, indent=2))
         return 0
     output = TextOutput.of()
@@ -52,6 +60,10 @@ def run(options: argparse.Namespace) -> int:
         )
         rows = [tuple(str(key[column]) for column in columns) for key in keys]
         print("", output.table(tuple(columns.values()), rows), sep="\n")
+    if options.fallbacks:
+        shown_rows = [(device, name) for device, names in fallbacks.items() for name in names]
+        table = output.table(("device", "computed on the host"), shown_rows)
+        print("", table or "No device has operators that the host computes.", sep="\n")
     return 0
 
 
@@ -80,3 +92,18 @@ def _keys() -> list[dict[str, Any]]:
     return [
         {"name": key.name, "bit": key.bit, "rank": key.rank} for key in sorted(DispatchKey, key=lambda key: -key.rank)
     ]
+
+
+def _list_fallbacks() -> dict[str, list[str]]:
+    """Return the operators of aten that the host computes, by device; the backends are loaded, as far as they can be."""
+    from dispatch_core import DispatchError, coverage
+
+    found = {}
+    for device in backends():
+        try:
+            names = coverage(device).operators(device, "host")
+        except DispatchError:
+            continue
+        if names:
+            found[device] = names
+    return found
