@@ -1,16 +1,10 @@
 """Arrays on two devices, each of which computes with its own."""
 
-import subprocess
-import sys
-
 import pytest
 
 import dispatch_core as dc
 import torchlike
-from dispatch_aten.operators import ATEN, KIND_OF
 from dispatch_backend_npu import runtime
-from dispatch_backend_npu.placement import takes_device
-from dispatch_core.schema import FunctionSchema
 
 
 @pytest.fixture
@@ -77,33 +71,78 @@ def test_a_pending_value_knows_its_device(npu):
         assert pending.device == torchlike.device("npu:0")
 
 
-def test_a_second_device_ends_recording(two):
-    code = """
-import dispatch_core as dc
-import torchlike
-with torchlike.pipeline() as pipe:
-    first = torchlike.ones(2, device="npu") + 1
-    assert first._pending and first.device.index == 0
-    second = torchlike.ones(2, device="npu:1") + 1
-    assert not first._pending and not second._pending
-    try:
-        first + second
-    except dc.DeviceMismatchError as error:
-        assert "found at least two devices, npu:0 and npu:1" in str(error)
+def test_pipelines_record_on_several_devices(two):
+    first, second = two
+    with torchlike.pipeline() as pipe:
+        made = [((each * 2 + 1).exp() @ each.t()).relu() for each in (first, second, first + 1, second + 1)]
+        assert all(each._pending for each in made) and [each.device.index for each in made] == [0, 1, 0, 1]
+        with torchlike.npu.device(1):
+            late = torchlike.ones(2, device="npu")
+        assert late.device.index == 1
+        with pytest.raises(dc.DeviceMismatchError, match=r"npu:0 and npu:1"):
+            made[0] + made[1]
+        first.copy_(second * 4)
+        moved = made[1].to("npu:0") + made[0]
+    assert not pipe.stats().eager
+    assert [each.device.index for each in (*made, late, moved)] == [0, 1, 0, 1, 1, 0]
+    assert first.tolist() == [[4.0] * 3] * 2 and made[0].tolist() == made[1].tolist()
+    assert moved.tolist() == (made[0] * 2).tolist()
+
+
+def train(device, mode):
+    torchlike.manual_seed(5)
+    layers = torchlike.nn.Sequential(torchlike.nn.Linear(6, 8), torchlike.nn.ReLU(), torchlike.nn.Linear(8, 3)).to(
+        device
+    )
+    optimizer = torchlike.optim.SGD(layers.parameters(), lr=0.2, momentum=0.9)
+    inputs, labels = torchlike.rand(12, 6).to(device), torchlike.tensor([0, 1, 2] * 4).to(device)
+
+    def step():
+        optimizer.zero_grad()
+        loss = torchlike.nn.functional.cross_entropy(layers(inputs), labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step = torchlike.capture(step) if mode == "captured" else step
+    losses = []
+    for _ in range(5):
+        if mode == "pipeline":
+            with torchlike.pipeline() as pipe:
+                loss = step()
+            assert loss.device.index == torchlike.device(device).index
+            assert pipe.stats().cache_hits + pipe.stats().cache_misses
+        else:
+            loss = step()
+        losses.append(loss.item())
+    return losses
+
+
+@pytest.mark.parametrize("mode", ["eager", "pipeline", "captured"])
+def test_training_gives_the_same_on_each_device(two, mode):
+    assert train("npu:0", mode) == train("npu:1", mode) == train("npu:0", "eager")
+
+
+@pytest.mark.parametrize("mode", ["eager", "pipeline"])
+def test_data_parallel_by_hand_gives_the_gradients_of_one_device(two, mode):
+    torchlike.manual_seed(1)
+    whole = torchlike.nn.Linear(4, 2).to("npu:0")
+    replicas = [torchlike.nn.Linear(4, 2).to(f"npu:{index}") for index in (0, 1)]
+    for each in replicas:
+        each.load_state_dict(whole.state_dict())
+    inputs = torchlike.rand(8, 4).to("npu:0")
+    whole(inputs).pow(2).sum().backward()
+
+    def step():
+        for index, (each, part) in enumerate(zip(replicas, inputs.chunk(2), strict=True)):
+            each(part.to(f"npu:{index}")).pow(2).sum().backward()
+        for own, other in zip(replicas[0].parameters(), replicas[1].parameters(), strict=True):
+            own.grad += other.grad.to("npu:0")
+
+    if mode == "pipeline":
+        with torchlike.pipeline():
+            step()
     else:
-        raise SystemExit("it was not refused")
-assert (first.device.index, second.device.index) == (0, 1)
-assert {why for _, why in pipe.stats().eager} == {"several devices are open"}
-"""
-    # In a process of its own, because a device stays open.
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_only_some_kinds_of_operators_take_a_device():
-    named = {
-        each.name
-        for each in ATEN
-        if any(str(argument.type) == "Device?" for argument in FunctionSchema.parse(each.schema).arguments)
-    }
-    assert {name for name in KIND_OF if takes_device(name)} == named
+        step()
+    for one, other in zip(whole.parameters(), replicas[0].parameters(), strict=True):
+        assert other.grad.device.index == 0 and torchlike.allclose(one.grad, other.grad)

@@ -14,7 +14,6 @@ from dispatch_core.tracebacks import hide_frames
 from . import runtime
 from .arrays import AclArray
 from .kernels import KERNELS, PRIMS
-from .placement import on_array_device, on_requested_device
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,24 +42,13 @@ def dispatch_backend_info() -> dc.BackendInfo:
 
 @dc.hookimpl
 def dispatch_register(registry: dc.Registry) -> None:
-    """Register every kernel under the key NPU, and again when a second device is opened."""
+    """Register every kernel under the key NPU."""
     aten = dc.Library("aten", "IMPL", "NPU", registry=registry)
     for name, kernel in KERNELS.items():
-        aten.impl(name, on_requested_device(name, kernel))
+        aten.impl(name, kernel)
     prims = dc.Library("prims", "IMPL", "NPU", registry=registry)
     for name, kernel in PRIMS.items():
         prims.impl(name, kernel)
-
-    def register_again(several: bool) -> None:
-        """Register wrapped kernels, see Note [One device is the rule] in placement."""
-        if (pipeline := dc.current_pipeline()) is not None:
-            pipeline.flush()
-        wrap = on_array_device if several else on_requested_device
-        for name, kernel in KERNELS.items():
-            aten.impl(name, wrap(name, kernel), allow_override=True)
-        prims.impl("device_get", wrap("device_get", PRIMS["device_get"]), allow_override=True)
-
-    runtime.on_second_device(register_again)
 
 
 @dc.hookimpl

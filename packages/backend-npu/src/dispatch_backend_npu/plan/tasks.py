@@ -14,7 +14,6 @@ from ..aclnn.row_kernels import operator_row
 from ..aclnn.table import OPERATORS, PROTOTYPES
 from ..arrays import AclArray
 from ..kernels import BY_HAND, KERNELS
-from ..placement import unwrap_kernel
 
 _BY_HAND: Final = {name for names in BY_HAND.values() for name in names.split()}
 
@@ -57,7 +56,7 @@ def read_node(index: int, node: Node, begin: int) -> NodeTasks | None:
     Its temporaries get the indices from ``begin`` downwards.
     """
     name = node.name.removeprefix("aten::")
-    if unwrap_kernel(node.kernel) is not KERNELS.get(name) or None in node.outputs:
+    if node.kernel is not KERNELS.get(name) or None in node.outputs:
         return None
     # Only the kernel, which knows the offsets, can compare an operand with the memory that it writes to.
     written = [value.place for value in node.written]

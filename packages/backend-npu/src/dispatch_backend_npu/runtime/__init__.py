@@ -16,7 +16,6 @@ from .device import (
     guard,
     init,
     is_initialized,
-    on_second_device,
     set_current,
     synchronize,
 )
@@ -46,7 +45,6 @@ __all__ = [
     "mem_get_info",
     "memory_stats",
     "model_directory",
-    "on_second_device",
     "record_stream",
     "reset_peak_memory_stats",
     "set_current",

@@ -26,6 +26,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
+from dispatch_core import note_device
 from dispatch_core.devices import Device
 from dispatch_core.errors import BackendError, BackendUnavailableError
 from dispatch_core.interrupts import whole
@@ -73,6 +74,9 @@ def ensure(device: int | None = None) -> int:
 
 
 def _enter(device: int) -> int:
+    # Before an array can lie there, and before any lock of this module is taken.
+    if device > 0:
+        note_device(Device("npu", device))
     with _lock:
         check_answers(device)
         found = _session or _open()
@@ -80,8 +84,6 @@ def _enter(device: int) -> int:
         # The thread has no known context until this has succeeded.
         thread.generation = thread.stream = None
         if context is None:
-            if found.contexts or device:  # Every thread's own device is 0 until it chooses another.
-                _set_has_second(True)
             found.contexts[device] = _open_device(device)
         else:
             call("aclrtSetCurrentContext", context)
@@ -114,26 +116,6 @@ def _abandon(device: int, function: str, status: int) -> None:
                 quarantine(_session, device)
         _generation = object()
         thread.stream = None
-
-
-_on_second_device: Final[list[Callable[[bool], None]]] = []
-_has_second = False
-
-
-def on_second_device(callback: Callable[[bool], None]) -> None:
-    """Call ``callback(True)`` before an array can lie on a second device, ``callback(False)`` after the closing."""
-    with _lock:
-        _on_second_device.append(callback)
-        if _has_second:
-            callback(True)
-
-
-def _set_has_second(has_second: bool) -> None:
-    global _has_second
-    if _has_second != has_second:
-        _has_second = has_second
-        for callback in _on_second_device:
-            callback(has_second)
 
 
 def _open() -> AclSession:
@@ -336,7 +318,6 @@ def finalize(*, force: bool = False) -> bool:
             status = bind("aclFinalize")()
             if status not in (0, ACL_ERROR_REPEAT_FINALIZE):
                 attempt(fail, "aclFinalize", status)
-        _set_has_second(False)
     if failures:
         raise failures[0]
     return True
@@ -344,7 +325,6 @@ def finalize(*, force: bool = False) -> bool:
 
 def _at_exit() -> None:
     """Close the runtime while the interpreter can still call it; failures are dropped."""
-    _on_second_device.clear()
     with suppress(Exception):
         finalize(force=True)
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..bookkeeping.changes import notify_change
+from ..devices import Device
 from ..forks import Order, forkable
 from ..keys.table import ARRAYS, DispatchKey
 from .owners import DEVICE_KEYS, KEY_TYPES
@@ -26,6 +27,19 @@ from .thread_device import find_current
 SEVERAL: Final = [0]
 _noted: Final[set[str]] = set()
 _lock: Final = forkable(Order.LOADING)
+
+
+def note_device(device: str | Device) -> None:
+    """Tell the core that arrays may lie on a device from now on, from a backend's own functions for the thread's device.
+
+    Requests that name a device, and ``exchange`` of a device's interface, tell it by themselves. From then on calls run on
+    the device of their arrays, where that is not the first one of its type.
+
+    >>> note_device("cpu")
+    """
+    found = Device.parse(device)
+    if found.index:
+        note_index(found.type, found.index)
 
 
 def note_index(device: str, index: int | None) -> None:
