@@ -5,6 +5,7 @@ from logged_device import Device
 
 import dispatch_core as dc
 import torchlike
+from dispatch_aten.generator import hold_engine
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def test_there_is_a_module_while_there_is_a_device(slate):
     assert module is torchlike.get_device_module("slate") is torchlike.get_device_module()
     assert module is torchlike.get_device_module(torchlike.device("slate:1"))
     assert module.is_available() and module.device_count() == 2 and module.draw() == "drawn"
-    assert {"Stream", "memory_stats", "draw"} <= {*dir(module)} - {"exchange", "open"}
+    assert {"Stream", "memory_stats", "manual_seed_all", "draw"} <= {*dir(module)} - {"exchange", "open"}
     with pytest.raises(AttributeError, match=r"module 'torchlike\.slate' has no attribute 'fly'"):
         module.fly  # noqa: B018  # asking is what fails
 
@@ -200,3 +201,87 @@ def test_several_accelerators_are_named(slate, monkeypatch):
     for call in (torchlike.accelerator.current_accelerator, lambda: torchlike.ones(1, device=0)):
         with pytest.raises(dc.BackendError, match="this machine has several accelerators: slate, stone"):
             call()
+
+
+class CountingEngine:
+    """An engine of the device's own."""
+
+    def __init__(self, index):
+        self.count = 0
+
+    def seed(self, seed):
+        self.count = seed
+
+    def get_state(self):
+        return self.count.to_bytes(8, "little")
+
+    def set_state(self, state):
+        self.count = int.from_bytes(state, "little")
+
+
+def draw(index, name="slate"):
+    return torchlike.rand(3, device=f"{name}:{index}").tolist()
+
+
+def test_each_index_has_a_generator_and_one_seed_draws_the_same(slate):
+    module = torchlike.slate
+    torchlike.manual_seed(3)
+    first = draw(0)
+    assert draw(1) == first != draw(0)
+    module.manual_seed_all(3)
+    assert draw(1) == first == draw(0)
+    with module.device(1):
+        module.manual_seed(3)
+        assert module.initial_seed() == 3 and torchlike.rand(3, device="slate").tolist() == first
+    assert draw(0) != first
+    assert [each.device for each in module.default_generators] == [torchlike.device("slate", n) for n in (0, 1)]
+    module.seed_all()
+    assert module.default_generators[0].initial_seed() == module.default_generators[1].initial_seed() != 3
+
+
+def test_states_are_bytes_and_dicts_are_read(slate):
+    module = torchlike.slate
+    torchlike.manual_seed(5)
+    state = module.get_rng_state(1)
+    assert state.dtype is torchlike.uint8 and state.is_cpu and torchlike.equal(state, torchlike.get_rng_state())
+    first = draw(1)
+    states = module.get_rng_state_all()
+    second = draw(1)
+    module.set_rng_state(state, 1)
+    assert draw(1) == first
+    module.set_rng_state_all(states)
+    assert draw(1) == second
+    generator = module.default_generators[1]
+    plain = generator.read_state()
+    third = draw(1)
+    generator.set_state(plain)
+    assert draw(1) == third
+    with torchlike.random.fork_rng(device_type="slate"):
+        forked = draw(0), torchlike.rand(2).tolist()
+    assert forked == (draw(0), torchlike.rand(2).tolist())
+    with pytest.raises(RuntimeError, match="RNG state is wrong size"):
+        module.set_rng_state(torchlike.zeros(3, dtype=torchlike.uint8))
+    with pytest.raises(TypeError, match=r"expected a torch\.ByteTensor, but got int"):
+        module.set_rng_state(3)
+    mine = torchlike.Generator("slate:1").manual_seed(5)
+    assert torchlike.rand(3, device="slate:1", generator=mine).tolist() == first
+
+
+def test_a_device_brings_engines_of_its_own(monkeypatch):
+    monkeypatch.setenv("DISPATCH_ACCELERATOR", "stone")
+    with Device("stone").register(generator=CountingEngine):
+        torchlike.manual_seed(4)
+        with hold_engine("stone:1") as engine:
+            assert type(engine) is CountingEngine and engine.count == 4
+            engine.count += 1
+        state = torchlike.stone.get_rng_state(1)
+        assert state.tolist() == [4, *[0] * 7, 8, *[0] * 7, 5, *[0] * 7]
+        first = draw(1, "stone")  # by the host
+        both = torchlike.stone.get_rng_state(1)
+        second = draw(1, "stone")
+        torchlike.stone.set_rng_state(both, 1)
+        assert draw(1, "stone") == second
+        torchlike.stone.set_rng_state(state, 1)
+        assert draw(1, "stone") == first
+        with hold_engine("stone:1") as engine:
+            assert engine.count == 5

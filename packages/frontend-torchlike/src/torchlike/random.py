@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dispatch_aten.generator import Generator, manual_seed_all
+from dispatch_aten.generator import Generator, HostStream, hold_engine, manual_seed_all, set_state_form
 from dispatch_aten.generator import default_generator as generator_of
+from dispatch_core import Device
 
 __all__ = [
     "Generator",
@@ -41,35 +42,52 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def _start_engine() -> None:
-    """Make the engine of the cpu's generator, without drawing."""
-    from .creation.factories import FACTORIES  # it stands above this module
+class _Bytes:
+    """States of generators as tensors of bytes (source: ``torch.Generator.get_state``)."""
 
-    FACTORIES["rand"](0)
+    def start(self, generator: Generator) -> None:
+        """Make the generator's engine, without drawing."""
+        from .creation.factories import FACTORIES  # it stands above this module
+
+        if generator.device.type == "cpu":
+            if generator.engine is None:
+                FACTORIES["rand"](0, generator=generator)
+        elif generator.device.type != "meta":
+            with hold_engine(generator.device, generator) as engine:
+                pass
+            if isinstance(engine, HostStream):
+                engine.start()
+
+    def pack(self, generator: Generator, state: dict[str, Any]) -> Any:
+        """Return a state as bytes: the cpu's in torch's layout. One of an engine that has no bytes stays as it is."""
+        from .creation.random_state import pack_any
+        from .tensors.arrays import put  # as above
+
+        packed = pack_any(state)
+        return state if packed is None else put(packed, "cpu")
+
+    def unpack(self, generator: Generator, state: Any) -> Any:
+        """Return the state that bytes hold."""
+        from .creation.random_state import unpack_any
+        from .tensors.arrays import read_elements  # as above
+
+        if not hasattr(state, "_dispatch_data"):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(state).__name__}")
+        self.start(generator)
+        is_host = generator.device.type == "cpu"
+        return unpack_any(read_elements(state), is_host, is_host or isinstance(generator.engine, HostStream))
+
+
+set_state_form(_Bytes())
 
 
 def get_rng_state() -> Any:
     """Return the state of the cpu's generator as bytes, in torch's layout (source: ``torch.get_rng_state``)."""
-    from .creation.random_state import pack_state
-    from .tensors.arrays import put  # as above
-
-    state = default_generator.get_state()
-    if state["engine"] is None:
-        _start_engine()
-        state = default_generator.get_state()
-    return put(pack_state(state), "cpu")
+    return default_generator.get_state()
 
 
 def set_rng_state(new_state: Any) -> None:
     """Restore a state of the cpu's generator, one that torch gave included."""
-    from .creation.random_state import unpack_state
-    from .tensors.arrays import read_elements  # as above
-
-    if not isinstance(new_state, dict):
-        if not hasattr(new_state, "_dispatch_data"):
-            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
-        new_state = unpack_state(read_elements(new_state))
-    _start_engine()
     default_generator.set_state(new_state)
 
 
@@ -81,12 +99,24 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "cuda",
 ) -> Iterator[None]:
-    """Restore the cpu's generator after a block (source: ``torch.random.fork_rng``)."""
+    """Restore the generators of the cpu and of a type of devices after a block (source: ``torch.random.fork_rng``).
+
+    Args:
+        devices: The devices of the type, all by default.
+        enabled: Whether anything is restored.
+        device_type: The type; where no backend has it, the cpu's generator is restored alone.
+    """
     if not enabled:
         yield
         return
-    before = get_rng_state()
+    from dispatch_core.runtime import count_devices, has_interface  # programs on the cpu need neither
+
+    there = has_interface(device_type)
+    indices = devices if devices is not None else range(count_devices(device_type)) if there else ()
+    others = [generator_of(each if isinstance(each, Device) else Device(device_type, each)) for each in indices]
+    states = [(each, each.get_state()) for each in (default_generator, *(others if there else ()))]
     try:
         yield
     finally:
-        set_rng_state(before)
+        for generator, state in states:
+            generator.set_state(state)

@@ -1,11 +1,14 @@
 """Random number generators: the seed is here, the stream of numbers belongs to the backend.
 
 A backend keeps its source of numbers in ``Generator.engine``; it makes one from ``initial_seed()`` when it finds None there.
-An engine has ``seed(number)``, ``get_state()`` and ``set_state(state)``.
+An engine has ``seed(number)``, ``get_state()`` and ``set_state(state)``. A device whose interface has the part ``generator``
+makes its engines so (`hold_engine`); any other draws on the host, from an engine of ours.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from dispatch_core import Device
@@ -13,12 +16,23 @@ from dispatch_core.forks import Order, forkable
 
 from .errors import ArgumentTypeError, OperatorError
 
-__all__ = ["DEFAULT_SEED", "Generator", "RandomEngine", "default_generator", "manual_seed_all"]
+__all__ = [
+    "DEFAULT_SEED",
+    "Generator",
+    "HostStream",
+    "RandomEngine",
+    "default_generator",
+    "hold_engine",
+    "host_stream",
+    "manual_seed_all",
+]
 
 DEFAULT_SEED: Final = 67280421310721
 """The seed of a generator that has not been seeded; torch's own."""
 
 _LOW, _HIGH = -(1 << 63), 1 << 64
+#: The devices whose engines are made by their first draw, or by none.
+_WITHOUT: Final = ("cpu", "meta")
 
 
 class RandomEngine(Protocol):
@@ -46,7 +60,7 @@ class Generator:
 
     #: The type of the schema for an argument of this class.
     __schema_type__ = "Generator"
-    __slots__ = ("__weakref__", "_device", "_seed", "engine", "lock")
+    __slots__ = ("__weakref__", "_device", "_seed", "engine", "host", "lock")
 
     def __init__(self, device: str | Device = "cpu") -> None:
         place = Device.parse(device)
@@ -54,6 +68,8 @@ class Generator:
         self._device = Device("cpu") if place.type == "cpu" else place
         self._seed = DEFAULT_SEED
         self.engine: Any = None
+        #: What the host draws by for a device that has an engine of its own; None where it has drawn nothing.
+        self.host: HostStream | None = None
         self.lock = forkable(Order.GENERATOR, self._forget_engine)
 
     @property
@@ -77,8 +93,9 @@ class Generator:
         _draw_recorded_numbers()
         with self.lock:
             self._seed = seed % _HIGH
-            if self.engine is not None:
-                self.engine.seed(self._seed)
+            for engine in (self.engine, self.host):
+                if engine is not None:
+                    engine.seed(self._seed)
         return self
 
     def seed(self) -> int:
@@ -94,16 +111,26 @@ class Generator:
         return self._seed
 
     def get_state(self) -> Any:
-        """Return the state: the seed and, once numbers were drawn, the engine's own."""
+        """Return the state, in the form of a frontend's: the seed and, once numbers were drawn, the engine's own."""
+        if _form is None:
+            return self.read_state()
+        _form.start(self)
+        return _form.pack(self, self.read_state())
+
+    def read_state(self) -> dict[str, Any]:
+        """Return the state, whatever its form for users."""
         _draw_recorded_numbers()
         with self.lock:
-            return {"seed": self._seed, "engine": None if self.engine is None else self.engine.get_state()}
+            state = {"seed": self._seed, "engine": None if self.engine is None else self.engine.get_state()}
+            return state if self.host is None else {**state, "host": self.host.get_state()}
 
     def set_state(self, new_state: Any) -> Generator:
-        """Continue from a state that ``get_state`` returned; return the generator itself.
+        """Continue from a state that ``get_state`` returned, in a form or without one; return the generator itself.
 
         Raises ``ArgumentTypeError`` for anything else.
         """
+        if _form is not None and not isinstance(new_state, dict):
+            new_state = _form.unpack(self, new_state)
         if not isinstance(new_state, dict) or not isinstance(new_state.get("seed"), int) or "engine" not in new_state:
             raise ArgumentTypeError(
                 "expected a state that get_state() returned", operator="set_state", argument="new_state"
@@ -113,14 +140,20 @@ class Generator:
             self._seed = new_state["seed"]
             if new_state["engine"] is None:
                 self.engine = None
-            elif self.engine is None:
-                raise OperatorError(
-                    "the generator has not drawn yet, so it has no engine to take the state",
-                    operator="set_state",
-                    hint="draw once on the device first",
-                )
             else:
+                if self.engine is None and self._device.type not in _WITHOUT:
+                    self.engine = _make_engine(self)
+                if self.engine is None:
+                    raise OperatorError(
+                        "the generator has not drawn yet, so it has no engine to take the state",
+                        operator="set_state",
+                        hint="draw once on the device first",
+                    )
                 self.engine.set_state(new_state["engine"])
+            host = new_state.get("host")
+            self.host = None if host is None else HostStream(self._seed)
+            if self.host is not None:
+                self.host.set_state(host)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -129,19 +162,19 @@ class Generator:
 
         _draw_recorded_numbers()
         with self.lock:
-            return _rebuild, (str(self._device), self._seed, deepcopy(self.engine))
+            return _rebuild, (str(self._device), self._seed, deepcopy(self.engine), deepcopy(self.host))
 
     def _forget_engine(self) -> None:
         """Start again from the seed in a forked process, where another thread was drawing at the fork."""
-        self.engine = None
+        self.engine = self.host = None
 
     def __repr__(self) -> str:
         return f"<Generator on {self._device}, seed {self._seed}>"
 
 
-def _rebuild(device: str, seed: int, engine: Any) -> Generator:
+def _rebuild(device: str, seed: int, engine: Any, host: HostStream | None = None) -> Generator:
     made = make_generator(device, seed)
-    made.engine = engine
+    made.engine, made.host = engine, host
     return made
 
 
@@ -152,7 +185,114 @@ def _draw_recorded_numbers() -> None:
     run_random_steps()
 
 
-_defaults: dict[str, Generator] = {}
+class HostStream:
+    """The engine by which the host draws for another device: a generator of the cpu's."""
+
+    def __init__(self, seed: int) -> None:
+        self.stream = make_generator("cpu", seed)
+
+    def seed(self, seed: int, /) -> None:
+        """Start the stream again."""
+        self.stream.manual_seed(seed)
+
+    def get_state(self) -> Any:
+        """Return the stream's state."""
+        return self.stream.read_state()
+
+    def set_state(self, state: Any, /) -> None:
+        """Continue from a state that ``get_state`` returned."""
+        self.start()
+        self.stream.set_state(state)
+
+    def start(self) -> None:
+        """Make the engine of the cpu's generator, without drawing."""
+        if self.stream.engine is None:
+            import numpy as np  # the host's arrays
+
+            from dispatch_core import DispatchKeySet, get_kernel, load_backend  # programs on the cpu alone do without
+
+            load_backend("cpu")
+            kernel = get_kernel("aten::uniform_", "CPU")
+            kernel.call_boxed(DispatchKeySet(["CPU"]), np.empty(0), 0.0, 1.0, generator=self.stream)
+
+
+class StateForm(Protocol):
+    """How a frontend's users see the state of a generator."""
+
+    def start(self, generator: Generator, /) -> None:
+        """Make the generator's engine, without drawing, where the form needs one."""
+
+    def pack(self, generator: Generator, state: dict[str, Any], /) -> Any:
+        """Return a state in the form."""
+
+    def unpack(self, generator: Generator, state: Any, /) -> Any:
+        """Return the state that ``pack`` was given."""
+
+
+_form: StateForm | None = None
+
+
+def set_state_form(form: StateForm) -> None:
+    """Set the form of states for the users of a frontend."""
+    global _form
+    _form = form
+
+
+def _find_maker(device: Device) -> Callable[[int], Any] | None:
+    """Return the part of a device's interface that makes engines, None where it has none."""
+    from dispatch_core.runtime import find_interface, provides  # most programs draw on the cpu
+
+    return find_interface(device.type).generator if provides(device.type) else None
+
+
+def _make_engine(generator: Generator) -> RandomEngine:
+    """Make the engine of another device's generator than the cpu's: the device's own, or one that draws on the host."""
+    device = generator.device
+    make = _find_maker(device)
+    if make is None:
+        return HostStream(generator.initial_seed())
+    engine: RandomEngine = make(_index_of(device) or 0)
+    engine.seed(generator.initial_seed())
+    return engine
+
+
+@contextmanager
+def hold_engine(device: str | Device, generator: Generator | None = None) -> Iterator[Any]:
+    """Hold a generator, by default the device's, and yield its engine, which the device's interface makes at first use.
+
+    A kernel of a vendor's draws within this block.
+
+    >>> with hold_engine("meta") as engine:
+    ...     type(engine).__name__
+    'HostStream'
+    """
+    source = default_generator(device) if generator is None else generator
+    with source.lock:
+        if source.engine is None:
+            source.engine = _make_engine(source)
+        yield source.engine
+
+
+def host_stream(generator: Generator) -> Generator:
+    """Return the host's generator that draws for a generator, which is held; the cpu's is its own.
+
+    >>> generator = Generator("meta")
+    >>> with generator.lock:
+    ...     host_stream(generator).device
+    device(type='cpu')
+    """
+    if generator.device.type == "cpu":
+        return generator
+    if generator.engine is None and _find_maker(generator.device) is None:
+        generator.engine = HostStream(generator.initial_seed())
+    if isinstance(generator.engine, HostStream):
+        return generator.engine.stream
+    if generator.host is None:
+        generator.host = HostStream(generator.initial_seed())
+    return generator.host.stream
+
+
+_defaults: dict[tuple[str, int], Generator] = {}
 _lock: Final = forkable(Order.GENERATOR)
 _seed_for_all: int | None = None
 
@@ -168,20 +308,34 @@ def make_generator(device: str | Device, seed: int) -> Generator:
     return made
 
 
-def default_generator(device: str | Device) -> Generator:
-    """Return the generator that random operators on ``device`` use when no generator is given.
+def _index_of(device: Device) -> int | None:
+    """Return a device's index: without one, the thread's; None for a type without indices."""
+    if device.index is not None or device.type == "cpu":
+        return device.index
+    from dispatch_core.frontends import find_current, is_loaded  # as above
 
-    >>> default_generator("cpu") is default_generator("cpu")
+    current = find_current(device.type) if is_loaded(device.type) else None
+    return None if current is None else current()
+
+
+def default_generator(device: str | Device) -> Generator:
+    """Return the generator that random operators on ``device`` use when no generator is given: each index has its own.
+
+    Without an index it is that of the thread's current device.
+
+    >>> default_generator("cpu") is default_generator("cpu:0")
     True
     """
-    name = str(device)
-    found = _defaults.get(name)
+    place = Device.parse(device)
+    index = None if place.type == "cpu" else _index_of(place)
+    key = place.type, index or 0
+    found = _defaults.get(key)
     if found is None:
         with _lock:
-            found = _defaults.get(name)
+            found = _defaults.get(key)
             if found is None:
-                found = make_generator(device, DEFAULT_SEED if _seed_for_all is None else _seed_for_all)
-                _defaults[name] = found
+                seed = DEFAULT_SEED if _seed_for_all is None else _seed_for_all
+                found = _defaults[key] = make_generator(Device(place.type, index), seed)
     return found
 
 

@@ -1,4 +1,8 @@
-"""The state of the cpu's generator as torch writes it: 5,056 bytes, so that each goes on from a state of the other.
+"""States of generators as bytes.
+
+The cpu's is as torch writes it, 5,056 bytes, so that each goes on from a state of the other.
+That of a device on whose behalf the host draws is the same. A device's own engine gives bytes; the seed stands before them,
+and the host's part behind them where the host has drawn, too.
 
 The layout is that of ``at::CPUGeneratorImplState``: the seed, the Mersenne Twister's counters and words, and the normal
 numbers that were drawn but not used.
@@ -11,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 _WORDS: Final = 624
+#: The bytes of the seed and of the length of the engine's bytes.
+_HEAD: Final = 16
 _LAYOUT: Final = np.dtype(
     [
         ("seed", "<u8"),
@@ -59,3 +65,40 @@ def unpack_state(data: np.ndarray[Any, Any]) -> dict[str, Any]:
     bits = {"bit_generator": "MT19937", "state": {"key": found["words"].astype(np.uint32), "pos": used}}
     spare = float(found["normal_y"]) if found["normal_is_valid"] else None
     return {"seed": int(found["seed"]), "engine": {"bits": bits, "spare_normal": spare}}
+
+
+def pack_any(state: dict[str, Any]) -> np.ndarray[Any, Any] | None:
+    """Return a state of any device's generator as bytes, None where its engine gives none."""
+    engine = state["engine"]
+    if isinstance(engine, dict):
+        return _pack_host(engine if "seed" in engine else state)
+    if not isinstance(engine, bytes):
+        return None
+    host = b"" if state.get("host") is None else _pack_host(state["host"])
+    if host is None:
+        return None
+    head = np.array([state["seed"], len(engine)], "<u8").tobytes()
+    return np.frombuffer(head + engine + bytes(host), np.uint8).copy()
+
+
+def _pack_host(state: dict[str, Any]) -> np.ndarray[Any, Any] | None:
+    try:
+        return pack_state(state)
+    except ValueError:
+        return None
+
+
+def unpack_any(data: np.ndarray[Any, Any], is_cpu: bool, by_host: bool) -> dict[str, Any]:
+    """Return the state that bytes hold, of a generator by which the host draws or that has an engine of its own."""
+    if by_host:
+        inner = unpack_state(data)
+        return inner if is_cpu else {"seed": inner["seed"], "engine": inner}
+    if data.dtype != np.uint8:
+        raise RuntimeError("RNG state must be a torch.ByteTensor")
+    whole = np.ascontiguousarray(data).tobytes()
+    seed, length = (int(each) for each in np.frombuffer(whole[:_HEAD], "<u8")) if len(whole) >= _HEAD else (0, -1)
+    rest = len(whole) - _HEAD - length
+    if length < 0 or rest not in (0, _LAYOUT.itemsize):
+        raise RuntimeError("RNG state is wrong size")
+    found: dict[str, Any] = {"seed": seed, "engine": whole[_HEAD : _HEAD + length]}
+    return {**found, "host": unpack_state(data[-rest:])} if rest else found

@@ -14,10 +14,11 @@ from dispatch_core.lazy_text import repr_by_attributes
 
 from .memory_functions import MemoryFunctions
 from .module_parts import Place
+from .random_functions import RandomFunctions
 from .stream_functions import StreamFunctions
 
 
-class DeviceFunctions(StreamFunctions, MemoryFunctions):
+class DeviceFunctions(StreamFunctions, MemoryFunctions, RandomFunctions):
     """The functions of one device; each is a method, and an attribute of the module."""
 
     def availability(self) -> dc.Availability:

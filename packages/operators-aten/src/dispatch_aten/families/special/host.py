@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten, is_array, overload
-from dispatch_aten.generator import Generator, default_generator, make_generator
+from dispatch_aten.generator import Generator, default_generator, host_stream
+from dispatch_aten.generator import HostStream as _HostStream  # noqa: F401  # by this path in pickles of 0.1
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,11 +53,9 @@ def _bring(array: Array, device: dc.Device) -> Array:
 @contextmanager
 def _hold_stream(device: dc.Device, generator: Generator | None) -> Iterator[Generator]:
     """Hold a device's generator, and yield the host's one that draws for it."""
-    source = default_generator(device.type) if generator is None else generator
+    source = default_generator(device) if generator is None else generator
     with source.lock:
-        if source.device.type != _HOST.type and source.engine is None:
-            source.engine = _HostStream(source.initial_seed())
-        yield source if source.device.type == _HOST.type else source.engine.stream
+        yield host_stream(source)
 
 
 def draw_on_host(name: str, self: Array, args: tuple[Any, ...], generator: Generator | None) -> Array:
@@ -87,22 +86,3 @@ def sample_on_host(name: str) -> Callable[..., Any]:
         return dc.wrap_like(tensors[0], from_host(name, device, draw))
 
     return kernel
-
-
-class _HostStream:
-    """The engine of another device's generator: a generator of the cpu's."""
-
-    def __init__(self, seed: int) -> None:
-        self.stream = make_generator(_HOST, seed)
-
-    def seed(self, seed: int) -> None:
-        """Start the stream again."""
-        self.stream.manual_seed(seed)
-
-    def get_state(self) -> Any:
-        """Return the stream's state."""
-        return self.stream.get_state()
-
-    def set_state(self, state: Any) -> None:
-        """Continue from a state that ``get_state`` returned."""
-        self.stream.set_state(state)
