@@ -643,9 +643,12 @@ static int are_ints(PyObject *items) {
 static int check_ints(Parameter *parameter, PyObject *value, PyObject **made) {
     if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) return are_ints(value);
     if (parameter->one && is_int(value)) {
-        if (PyTuple_CheckExact(parameter->one)) *made = PyTuple_Pack(1, value);
-        else if ((*made = PyList_New(1))) PyList_SET_ITEM(*made, 0, Py_NewRef(value));
-        return *made ? 2 : -1;
+        int is_tuple = PyTuple_CheckExact(parameter->one);
+        Py_ssize_t length = PySequence_Fast_GET_SIZE(parameter->one);
+        if (!(*made = is_tuple ? PyTuple_New(length) : PyList_New(length))) return -1;
+        for (Py_ssize_t i = 0; i < length; i++)
+            if (is_tuple) PyTuple_SET_ITEM(*made, i, Py_NewRef(value)); else PyList_SET_ITEM(*made, i, Py_NewRef(value));
+        return 2;
     }
     /* A shape, which is a tuple of another type. */
     if (!PyTuple_Check(value) || Py_TYPE(value)->tp_iter != PyTuple_Type.tp_iter || !are_ints(value)) return 0;

@@ -217,7 +217,7 @@ class CallPlan:
         if kind == ANY and self.adapter is not None and self.adapter.override is not None:
             kind = OTHER  # it may override the function
         one = None
-        if kind == INTS and "[1]" in parameter.type:
+        if kind == INTS and "[]" not in parameter.type:
             one = parameter.check(3)
             one = one if type(one) in (tuple, list) else None
         required = parameter.required
