@@ -277,11 +277,11 @@ def _plan(equation: str, left: tuple[int, ...], right: tuple[int, ...]) -> _Plan
     order = [*output, *rest]
     sizes_left, sizes_right = ([shape.get(label, 1) for label in order] for shape in (a, b))
     if all(a.get(label, 1) == b.get(label, 1) == 1 for label in rest):
-        sizes = tuple(other if one == 1 else one for one, other in zip(sizes_left, sizes_right, strict=True))
+        joined = tuple(other if one == 1 else one for one, other in zip(sizes_left, sizes_right, strict=True))
         return _Broadcast(
             _make_step(inputs[0], left, [label for label in order if label in a], sizes_left),
             _make_step(inputs[1], right, [label for label in order if label in b], sizes_right),
-            sizes[: len(output)] if rest else None,
+            joined[: len(output)] if rest else None,
         )
     if any(a.get(label) != b.get(label) or a[label] == 1 for label in rest):
         return None
