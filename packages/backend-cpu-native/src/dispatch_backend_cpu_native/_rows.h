@@ -568,8 +568,8 @@ static PyObject *serve_rows(Kernel *k, PyObject *const *args, Py_ssize_t n, PyOb
     given.options = given.is_batch = 0;
     for (int i = 0; i < n; i++)
         if (!read_argument(k, k->roles[i], args[i], &given, 1u << i)) return NULL;
-    /* A row and a column of one element each are of one shape. */
-    if (given.rows == 1 && given.length == 1 && strchr(k->roles, 'v')) return NULL;
+    /* A row that is given, or asked for, and a column of one element each are of one shape. */
+    if (given.rows == 1 && given.length == 1 && given.key && strchr(k->roles, 'v')) return NULL;
     RowsVariant *variant = find_rows(k, &given);
     if (!variant && !(variant = make_rows(k, &given))) return NULL;
     Rows *rows = variant->rows[given.type];
