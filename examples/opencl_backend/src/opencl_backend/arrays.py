@@ -23,7 +23,7 @@ class Array(HasSpec):
 def check_dtype(spec: TensorMeta) -> None:
     """Raise ``DtypeError`` for a dtype that OpenCL C has no type for."""
     if str(spec.dtype) not in C_TYPES:
-        raise DtypeError(f"opencl has no arrays of {spec.dtype}", dtype=spec.dtype)
+        raise DtypeError(f"opencl has no arrays of {spec.dtype}")
 
 
 def empty(spec: TensorMeta, index: int | None = None) -> Array:

@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from .driver import Stream, driver
+from .driver import open_context
 from .memory import Block
+from .streams import Stream
 
 #: A kernel keeps its arguments between calls, and a block its commands: one thread submits at a time.
 _lock: Final = threading.RLock()
@@ -17,7 +18,7 @@ def submit(
     enqueue: Callable[[Any, Any], Any], stream: Stream, *, reads: Sequence[Block] = (), writes: Sequence[Block] = ()
 ) -> Any:
     """Call ``enqueue(queue, wait_for)`` with a stream's queue and the events to wait for, and return the command's event."""
-    driver()  # refuses a forked process
+    open_context()  # refuses a forked process
     from .interface import INTERFACE  # whose function the conformance kit replaces by one that delays
 
     with _lock:

@@ -11,8 +11,9 @@ import pyopencl as cl
 
 from dispatch_aten.errors import DimensionError, OperatorError
 
+from . import streams
 from .commands import submit
-from .driver import Streams, find_devices
+from .driver import find_devices
 from .memory import Block
 
 #: Kind of error → its class and text, of the value that did not fit and its limit.
@@ -42,7 +43,7 @@ def _write(block: Block) -> None:
     zeros = np.zeros(4, np.int64)
     submit(
         lambda queue, wait_for: cl.enqueue_copy(queue, block.buffer, zeros, wait_for=wait_for),
-        Streams.current(block.index),
+        streams.current(block.index),
         writes=[block],
     )
 
@@ -67,7 +68,7 @@ def take(index: int) -> list[tuple[int | None, Any, Exception]]:
     # As a writer it waits for every kernel that can fail, on all streams.
     submit(
         lambda queue, wait_for: cl.enqueue_copy(queue, found, block.buffer, wait_for=wait_for),
-        Streams.current(index),
+        streams.current(index),
         writes=[block],
     )
     if not found[0]:

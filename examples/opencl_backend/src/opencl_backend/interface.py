@@ -7,7 +7,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME
 
-from . import driver, errors, memory
+from . import driver, errors, events, memory, streams
 from .ctypes import COMPUTED
 
 
@@ -24,7 +24,9 @@ def _properties(index: int) -> dict[str, Any]:
 
 def synchronize(index: int) -> None:
     """Wait until everything on a device is done, and raise the error that a kernel has found."""
-    driver.synchronize(index)
+    for stream in list(streams.Stream.living):
+        if stream.index == index:
+            streams.synchronize(stream)
     errors.check(index)
 
 
@@ -34,10 +36,10 @@ INTERFACE: Final = dc.DeviceInterface(
     exchange=driver.exchange_device,
     initialized=driver.is_open,
     synchronize=synchronize,
-    streams=driver.Streams,
-    events=driver.Events,
-    timed_event=driver.Events.create,
-    memory=memory.Memory,
+    streams=streams,
+    events=events,
+    timed_event=events.create,
+    memory=memory,
     empty_cache=memory.empty_cache,
     out_of_memory=memory.OutOfMemoryError,
     host_allocator=memory.allocate_on_host,

@@ -1,4 +1,4 @@
-"""Memory of the devices: blocks that remember which commands use them, and a pool of those that are free."""
+"""Memory: blocks that remember which commands use them, and a pool. The device's interface takes this module, too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any, Final
 import numpy as np
 import pyopencl as cl
 
-from .driver import Stream, Streams, driver
+from . import streams
+from .driver import find_devices, open_context
+from .streams import Stream
 
 
 class OutOfMemoryError(MemoryError):
@@ -80,7 +82,7 @@ class _Pool:
         for attempt in range(2):
             if self.used[index, "reserved"] + capacity <= total_memory(index):
                 try:
-                    buffer = cl.Buffer(driver().context, cl.mem_flags.READ_WRITE, capacity)
+                    buffer = cl.Buffer(open_context(), cl.mem_flags.READ_WRITE, capacity)
                     self.count(index, "reserved", capacity)
                     return buffer
                 except cl.MemoryError:
@@ -105,40 +107,37 @@ class _Pool:
 
 
 _pool: Final = _Pool()
+#: Bytes that arrays have, and bytes that the driver has given.
+_KINDS: Final = ("allocated", "reserved")
 empty_cache: Final = _pool.empty
 
 
 def total_memory(index: int) -> int:
     """Return the bytes of memory of a device; halves of a processor share its memory."""
-    return int(driver().devices[index].global_mem_size) // len(driver().devices)
+    return int(find_devices()[index].global_mem_size) // len(find_devices())
 
 
-class Memory:
-    """The figures that the device's interface asks for."""
+def stats(index: int) -> dict[str, int]:
+    """Return the bytes that arrays and the pool have, now and at most."""
+    figures = {"current": _pool.used, "peak": _pool.peak}
+    return {f"{kind}_bytes.all.{name}": figures[name][index, kind] for kind in _KINDS for name in figures}
 
-    @staticmethod
-    def stats(index: int) -> dict[str, int]:
-        """Return the bytes that arrays and the pool have, now and at most."""
-        figures = {"current": _pool.used, "peak": _pool.peak}
-        kinds = ("allocated", "reserved")
-        return {f"{kind}_bytes.all.{name}": figures[name][index, kind] for kind in kinds for name in figures}
 
-    @staticmethod
-    def info(index: int) -> tuple[int, int]:
-        """Return the free and the total bytes of a device."""
-        return total_memory(index) - _pool.used[index, "allocated"], total_memory(index)
+def info(index: int) -> tuple[int, int]:
+    """Return the free and the total bytes of a device."""
+    return total_memory(index) - _pool.used[index, "allocated"], total_memory(index)
 
-    @staticmethod
-    def reset_peaks(index: int) -> None:
-        """Count peaks from now on."""
-        for kind in ("allocated", "reserved"):
-            _pool.peak[index, kind] = _pool.used[index, kind]
+
+def reset_peaks(index: int) -> None:
+    """Count peaks from now on."""
+    for kind in _KINDS:
+        _pool.peak[index, kind] = _pool.used[index, kind]
 
 
 def allocate_on_host(nbytes: int) -> Any:
     """Return host memory that the driver has pinned, and from which it copies without a stop; it stays mapped."""
-    context, flags = driver().context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+    context, flags = open_context(), cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
     buffer = cl.Buffer(context, flags, max(nbytes, 1))
     access = cl.map_flags.READ | cl.map_flags.WRITE
-    mapped, _ = cl.enqueue_map_buffer(Streams.default(0).queue, buffer, access, 0, (nbytes,), np.uint8)
+    mapped, _ = cl.enqueue_map_buffer(streams.default(0).queue, buffer, access, 0, (nbytes,), np.uint8)
     return mapped

@@ -12,11 +12,10 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME
 from dispatch_aten.shapes import RULES, TensorMeta, check_storage, contiguous
 
-from . import errors
+from . import errors, streams
 from .arrays import Array, check_dtype, empty
 from .commands import submit
 from .ctypes import C_TYPES
-from .driver import Streams
 from .elementwise import compute
 from .nest import Code, Operand, run
 
@@ -31,7 +30,7 @@ def download(self: Array) -> Any:
             lambda queue, wait_for: cl.enqueue_copy(
                 queue, host, source.block.buffer, src_offset=offset, wait_for=wait_for, is_blocking=False
             ),
-            Streams.current(self.block.index),
+            streams.current(self.block.index),
             reads=[source.block],
         ).wait()
     errors.check(self.block.index)
@@ -50,7 +49,7 @@ def upload(values: Any, spec: TensorMeta, index: int | None = None) -> Array:
             lambda queue, wait_for: cl.enqueue_copy(
                 queue, result.block.buffer, host, wait_for=wait_for, is_blocking=False
             ),
-            Streams.current(result.block.index),
+            streams.current(result.block.index),
             writes=[result.block],
         )
     return result

@@ -17,11 +17,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyopencl as cl
 
-from . import errors
+from . import errors, streams
 from .arrays import Array
 from .commands import submit
 from .ctypes import C_TYPES, PRELUDE
-from .driver import Streams, driver
+from .driver import open_context
 
 #: Work-items that run together.
 GROUP: Final = 64
@@ -81,7 +81,7 @@ def run(
         kernel.set_args(*arguments)
         return cl.enqueue_nd_range_kernel(queue, kernel, groups, (GROUP,), wait_for=wait_for)
 
-    submit(enqueue, Streams.current(index), reads=reads, writes=written)
+    submit(enqueue, streams.current(index), reads=reads, writes=written)
 
 
 def _merge(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
@@ -150,4 +150,4 @@ def _places(dims: str, number: str, position: str, rank: int, operands: int) -> 
 @functools.cache
 def _build(source: str) -> Any:
     """Compile a program, which the driver keeps on the disk, too."""
-    return cl.Kernel(cl.Program(driver().context, source).build(["-w"], cache_dir=False), "run")
+    return cl.Kernel(cl.Program(open_context(), source).build(["-w"], cache_dir=False), "run")

@@ -51,7 +51,7 @@ def dispatch_is_available() -> dc.Availability:
         return dc.Availability(
             False, f"no OpenCL driver is installed ({error}); `pip install pocl-binary-distribution`"
         )
-    return dc.Availability(bool(found), "no OpenCL device of this machine computes in double precision")
+    return dc.Availability(bool(found), "" if found else "no OpenCL device of this machine computes in double precision")
 
 
 @dc.hookimpl
@@ -63,7 +63,7 @@ def dispatch_device_count() -> int:
 @dc.hookimpl
 def dispatch_open_device(index: int | None) -> None:
     """Open the devices."""
-    driver.driver()
+    driver.open_context()
 
 
 @dc.hookimpl
