@@ -45,17 +45,16 @@ def check_indices(device: TestedDevice, interface: dc.DeviceInterface) -> int:
         sample = next(iter(op_samples(name)), None)
         if sample is None or {array.dtype.name for array in arrays_in(sample.arguments)} - device.dtypes:
             continue
-        number = 0
+        placed: list[Any] = []
 
-        def place(array: Any) -> Any:
-            nonlocal number
-            number += 1
-            return ops.prims.device_put(np.array(array), device=first if number == 1 else second)
+        def place(array: Any, placed: list[Any] = placed) -> Any:
+            placed.append(ops.prims.device_put(np.array(array), device=second if placed else first))
+            return placed[-1]
 
         arguments = map_arrays(sample.arguments, place)
-        if number < 2:
+        if len(placed) < 2:
             continue
-        before = [get(each) for each in _arrays(arguments)]
+        before = [get(each) for each in placed]
         try:
             call(sample, arguments)
         except dc.NoKernelError:
@@ -65,7 +64,7 @@ def check_indices(device: TestedDevice, interface: dc.DeviceInterface) -> int:
                 raise DisagreementError(f"{sample} with arrays on {first} and {second}: {error}") from error
         else:
             raise DisagreementError(f"{sample} takes arrays on {first} and on {second}")
-        after = [get(each) for each in _arrays(arguments)]
+        after = [get(each) for each in placed]
         if any(one.tobytes() != two.tobytes() for one, two in zip(before, after, strict=True)):
             raise DisagreementError(f"{sample} is refused for arrays on {first} and {second}, and has changed one")
         count += 1
@@ -83,15 +82,6 @@ def _of_two() -> Iterator[str]:
 
 #: Kinds of operators that copy between devices, or draw.
 _COPYING: Final = frozenset({"copy", "random"})
-
-
-def _arrays(arguments: Any) -> list[Any]:
-    found = []
-    for value in arguments.values():
-        for each in value if isinstance(value, list | tuple) else [value]:
-            if not isinstance(each, bool | int | float | str | None):
-                found.append(each)
-    return found
 
 
 def check_current(device: TestedDevice, interface: dc.DeviceInterface) -> int:
