@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 import numpy as np
@@ -73,6 +74,38 @@ def test_the_last_work_group_writes_no_element_too_many(size):
     whole = torchlike.zeros(2048, device="opencl")
     whole[:size].add_(1)
     assert whole.sum().item() == size
+
+
+def train(device, way):
+    """Train a small classifier for ten steps, and return its losses and weights."""
+    generator = torchlike.Generator().manual_seed(0)
+    torchlike.manual_seed(0)
+    model = torchlike.nn.Sequential(torchlike.nn.Linear(16, 32), torchlike.nn.ReLU(), torchlike.nn.Linear(32, 4))
+    model.to(device)
+    optimizer = torchlike.optim.Adam(model.parameters(), lr=0.01)
+
+    def step(x, y):
+        loss = torchlike.nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    run, losses = torchlike.capture(step) if way == "capture" else step, []
+    for _ in range(10):
+        x = torchlike.randn(24, 16, generator=generator)
+        y = x[:, :4].argmax(1)
+        with torchlike.pipeline() if way == "pipeline" else contextlib.nullcontext():
+            losses.append(run(x.to(device), y.to(device)))
+    return [each.item() for each in losses], [each.detach().cpu().numpy() for each in model.parameters()]
+
+
+@pytest.mark.parametrize("way", ["eager", "pipeline", "capture"])
+def test_training_gives_the_values_of_the_cpu(way):
+    (losses, weights), (expected, others) = train("opencl", way), train("cpu", "eager")
+    np.testing.assert_allclose(losses, expected, rtol=1e-4)
+    for one, other in zip(weights, others, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
 
 
 def test_two_devices_compute_by_themselves_and_share_a_model():

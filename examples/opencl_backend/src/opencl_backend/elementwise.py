@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from dispatch_aten.shapes import RULES, TensorMeta, cached_rule
+import dispatch_core as dc
+from dispatch_aten.shapes import TensorMeta, cached_rule
 
 from .arrays import Array, empty
 from .ctypes import C_TYPES
@@ -89,11 +90,10 @@ class Chain(NamedTuple):
 
 def find_computed(row: str, arguments: Sequence[Any], result: TensorMeta) -> str:
     """Return the dtype in which a call computes: its result's or, of a comparison, that of its operands together."""
-    if str(result.dtype) != "bool" or len(arguments) == 1:
-        return str((arguments[0] if str(result.dtype) == "bool" else result).dtype)
-    first, second = arguments[1:3] if row == "where" else arguments[:2]
-    is_number = isinstance(second, bool | int | float)
-    return str(RULES["add.Scalar" if is_number else "add.Tensor"](first, second, alpha=1).dtype)
+    if str(result.dtype) != "bool":
+        return str(result.dtype)
+    operands = arguments[1:] if row == "where" else arguments[:2]
+    return str(dc.promote(*((each.dtype, each.ndim) if isinstance(each, TensorMeta) else each for each in operands)))
 
 
 @functools.lru_cache(4096)

@@ -8,14 +8,14 @@ import pyopencl as cl
 
 import dispatch_core as dc
 
-from . import driver, elementwise, host, indexing, moves, plan, reductions, sorting
+from . import driver, elementwise, indexing, moves, plan, reductions, sorting
 from .arrays import Array
 from .interface import INTERFACE, synchronize
 
 
 @dc.hookimpl
 def dispatch_backend_info() -> dc.BackendInfo:
-    """Describe the backend: its device and its arrays."""
+    """Describe the backend: its device and its arrays. Linear algebra, which has no kernels here, is the host's."""
     array = dc.ArrayType(
         Array,
         shape=lambda array: array.spec.shape,
@@ -28,13 +28,13 @@ def dispatch_backend_info() -> dc.BackendInfo:
         current_device=driver.current_device,
         mutable=True,
     )
-    return dc.BackendInfo("opencl", array_types=(array,))
+    return dc.BackendInfo("opencl", array_types=(array,), fallback="host")
 
 
 @dc.hookimpl
 def dispatch_register(registry: dc.Registry) -> None:
     """Register every kernel under the backend's own key."""
-    aten = (moves.ATEN, elementwise.ATEN, reductions.ATEN, indexing.ATEN, sorting.ATEN, host.ATEN)
+    aten = (moves.ATEN, elementwise.ATEN, reductions.ATEN, indexing.ATEN, sorting.ATEN)
     for namespace, tables in (("aten", aten), ("prims", (moves.PRIMS,))):
         library = dc.Library(namespace, "IMPL", dc.device_key("opencl"), registry=registry)
         for table in tables:
@@ -51,7 +51,9 @@ def dispatch_is_available() -> dc.Availability:
         return dc.Availability(
             False, f"no OpenCL driver is installed ({error}); `pip install pocl-binary-distribution`"
         )
-    return dc.Availability(bool(found), "" if found else "no OpenCL device of this machine computes in double precision")
+    return dc.Availability(
+        bool(found), "" if found else "no OpenCL device of this machine computes in double precision"
+    )
 
 
 @dc.hookimpl
