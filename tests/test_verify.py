@@ -194,7 +194,7 @@ def test_the_command_reports_as_text_json_and_html(toy, tmp_path, capsys):
 
 
 def test_the_command_fails_for_faults_and_for_unknown_devices(faulty, capsys):
-    assert main(["verify", faulty, "--only", "aten::exp"]) == 1
+    assert main(["verify", faulty, "--jobs", "0", "--only", "aten::exp"]) == 1
     assert "failed  aten::exp (own)" in capsys.readouterr().out
     assert main(["verify", "nowhere"]) == 2
     assert "nowhere" in capsys.readouterr().err
@@ -283,17 +283,17 @@ def test_the_report_is_printed_where_the_page_cannot_be_written(tmp_path, capsys
 
 
 def test_after_an_interrupt_there_is_a_report_of_what_ran(monkeypatch, capsys):
-    def run_check(device, check, *, limit):
+    def run_check(device, check, **options):
         if check == "aten::relu6":
             raise KeyboardInterrupt
         return Outcome(check, "passed")
 
     monkeypatch.setattr(report_module, "run_check", run_check)
-    assert main(["verify", "cpu", "--only", "aten::relu*"]) == 130
+    assert main(["verify", "cpu", "--jobs", "0", "--only", "aten::relu*"]) == 130
     first, second = capsys.readouterr().out.splitlines()[:2]
     assert "no fault until then" in first
     assert second == "incomplete: stopped in aten::relu6, 2 checks ran"
-    assert main(["verify", "cpu", "--only", "aten::relu*", "--json"]) == 130
+    assert main(["verify", "cpu", "--jobs", "0", "--only", "aten::relu*", "--json"]) == 130
     data = json.loads(capsys.readouterr().out)
     assert (data["fine"], data["stopped"], len(data["checks"])) == (False, "aten::relu6", 2)
 
@@ -312,7 +312,9 @@ def test_progress_is_told_by_lines_on_a_terminal_and_by_tenths_elsewhere():
 def test_a_misspelt_option_is_told_its_neighbour(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["verify", "cpu", "--jsn"])
-    expected = "python -m dispatch_core verify: error: unrecognized arguments: --jsn\nHint: did you mean --json?\n"
+    expected = (
+        "python -m dispatch_core verify: error: unrecognized arguments: --jsn\nHint: did you mean --json or --jobs?\n"
+    )
     assert capsys.readouterr().err.endswith(expected)
 
 

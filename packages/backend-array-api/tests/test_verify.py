@@ -8,8 +8,8 @@ import pytest
 
 from dispatch_aten.testing import agreement, marks
 from dispatch_aten.testing.behaviour import BEHAVIOUR
+from dispatch_aten.testing.checks import list_checks, run_check
 from dispatch_aten.testing.command import find_marks
-from dispatch_aten.testing.report import list_checks, run_check
 
 #: Device → into how many parts its checks of operators are cut, of which one is run, and how many samples each has. JAX
 #: compiles each operator for each shape, and Dask makes a graph of each call.

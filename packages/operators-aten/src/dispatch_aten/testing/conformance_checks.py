@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from dispatch_aten.testing.agreement import TestedDevice
+from dispatch_aten.testing.checks import check_array_types, check_statically, list_checks, run_check
 from dispatch_aten.testing.host_copies import CHECK as HOST_COPIES
 from dispatch_aten.testing.host_copies import check_host_copies
 from dispatch_aten.testing.marks import Mark, apply, check_use
 from dispatch_aten.testing.outcomes import Outcome
-from dispatch_aten.testing.report import check_array_types, check_statically, list_checks, run_check
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

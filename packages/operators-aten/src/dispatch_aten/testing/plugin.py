@@ -22,13 +22,14 @@ from dispatch_core.files import write_text
 
 from . import samples
 from .agreement import TestedDevice, compare_value
+from .checks import NO_FRONTEND
 from .command import find_marks
 from .frontends import Adapter, find_adapter
 from .html_report import as_html
 from .marks import KINDS, Mark, read_marks
 from .outcomes import Outcome
 from .placing import leaves
-from .report import NO_FRONTEND, Report, check_that_it_was_used
+from .report import Report, check_that_it_was_used
 from .text_report import as_text
 
 _CHECKS: Final = Path(__file__).with_name("conformance_checks.py")

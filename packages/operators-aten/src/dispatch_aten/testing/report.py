@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Any, TypeAlias
 
 import dispatch_core as dc
-from dispatch_core.errors import BackendError
-from dispatch_core.frontends import array_types
-from dispatch_core.tools import examine
 
-from ..errors import AtenError
-from ..operators import ATEN, ATEN_BY_NAME, KIND_OF
-from .agreement import TestedDevice, check_operator, lacks_library
-from .behaviour import BEHAVIOUR, check_behaviour
-from .frontends import find_adapter
-from .host_copies import CHECK as HOST_COPIES
-from .host_copies import check_host_copies
-from .interface import PARTS, check_part
+from ..operators import KIND_OF
+from .agreement import TestedDevice
+from .checks import STATIC, check_statically, run_check, wanted_checks
+from .further import SEED
 from .marks import Mark, apply, check_use
 from .outcomes import Outcome, count
-from .tensor_calls import check_tensor_calls
+from .running import FaultGroup, RunSettings, WorkerPool, find_groups
 
-#: The checks that need neither samples nor a frontend.
-_FIRST: Final = ("static", "array types", HOST_COPIES)
-#: Why the parts that need tensors are not run.
-NO_FRONTEND: Final = "no frontend is installed (pip install dispatch-frontend-torchlike)"
+Outcomes: TypeAlias = Generator[Outcome, None, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +39,11 @@ class Report:
     def faults(self) -> list[Outcome]:
         """Return the outcomes that fail the run."""
         return [outcome for outcome in self.outcomes if outcome.is_fault]
+
+    @property
+    def groups(self) -> list[FaultGroup]:
+        """Return the faults by their causes."""
+        return find_groups(self.faults)
 
     @property
     def costs(self) -> dict[str, list[str]]:
@@ -80,6 +74,9 @@ class Report:
             "dtypes": list(self.dtypes),
             "counts": count(self.outcomes),
             "costs": self.costs,
+            "groups": [
+                {"kernel": group.kernel, "check": group.main.check, "others": group.others} for group in self.groups
+            ],
             "notes": list(self.notes),
             "checks": [outcome.as_data() for outcome in self.outcomes],
         }
@@ -92,142 +89,74 @@ def verify(
     marks: Iterable[Mark] = (),
     limit: int | None = None,
     tell: Callable[[Outcome], None] = lambda outcome: None,
+    share: float = 1.0,
+    seed: int = SEED,
+    jobs: int = 0,
+    timeout: float = 120.0,
+    modules: Sequence[str] = (),
+    first: Iterable[str] = (),
+    done: Iterable[Outcome] = (),
 ) -> Report:
     """Check a device against the cpu and against its shape rules, and return the report.
 
-    ``only`` are patterns of checks' names, ``limit`` is a number of samples for each operator, ``tell`` hears each outcome.
-    After Ctrl-C the report has the checks until then. Raises ``BackendError`` for a pattern that matches nothing.
+    ``only`` are patterns of checks' names, ``limit`` is a number of samples for each operator, ``tell`` hears each outcome,
+    and ``share`` is the part of the operators that the seed draws, which also draws the further samples. With ``jobs``
+    that many processes run the checks, and import ``modules`` first: one that ends, or takes longer than ``timeout``
+    seconds, costs the check that it was at. Checks named by ``first`` run before others, ``done`` are outcomes
+    of an earlier run, whose checks do not run again. After Ctrl-C the report has the checks until then.
+    Raises ``BackendError`` for a pattern that matches nothing, and for processes that cannot load the device.
 
     >>> verify("cpu", only=["aten::relu"], limit=2).faults
     []
     """
-    began, marks = time.perf_counter(), tuple(marks)
-    checks = wanted_checks(only)
-    device = TestedDevice.find(name)
-    state = dc.backends()[name]
+    began, marks, outcomes = time.perf_counter(), tuple(marks), list(done)
+    known, early = {outcome.check for outcome in outcomes}, set(first)
+    checks = wanted_checks(only, share=share, seed=seed)
+    todo = [check for check in checks if check not in known]
+    todo = sorted(todo, key=lambda check: check not in early)
     notes: list[str] = []
-    outcomes: list[Outcome] = []
     stopped = ""
-    for check in checks:
+    settings = RunSettings(name, limit, seed, tuple(modules), timeout)
+    dtypes, found = _run(settings, todo, jobs, notes)
+    with closing(found):
         try:
-            for outcome in _outcomes_of(device, check, limit, notes):
+            for outcome in found:
                 outcomes.append(apply(marks, outcome))
                 tell(outcomes[-1])
         except KeyboardInterrupt:
-            stopped = check
-            break
+            ran = {outcome.check for outcome in outcomes}
+            stopped = next((check for check in todo if check not in ran), "")
     if not only and not stopped:
-        outcomes += [check_that_it_was_used(device.name, outcomes), *check_use(marks, outcomes)]
-    return Report(
-        name,
-        state.distribution,
-        state.version,
-        tuple(sorted(device.dtypes)),
-        tuple(outcomes),
-        tuple(notes),
-        time.perf_counter() - began,
-        stopped,
-    )
+        outcomes += [check_that_it_was_used(name, outcomes), *check_use(marks, outcomes)]
+    order = {check: place for place, check in enumerate(checks)}
+    outcomes.sort(key=lambda outcome: order.get(outcome.check, len(order)))
+    state = dc.backends()[name]
+    seconds = time.perf_counter() - began
+    return Report(name, state.distribution, state.version, dtypes, tuple(outcomes), tuple(notes), seconds, stopped)
 
 
-def wanted_checks(only: Sequence[str] = ()) -> list[str]:
-    """Return the names of all checks, or of those that the patterns ``only`` match.
-
-    Raises ``BackendError``, with near names, for a pattern that matches none.
-
-    >>> wanted_checks(["aten::relu*", "fork"])
-    ['aten::relu', 'aten::relu_', 'aten::relu6', 'aten::relu6_', 'fork']
-    """
-    names = [*_FIRST, *list_checks()]
-    for pattern in only:
-        if not any(fnmatchcase(name, pattern) for name in names):
-            raise BackendError(
-                f"--only {pattern!r} matches none of the {len(names):,} checks", hint=_near(pattern, names)
-            )
-    return [name for name in names if not only or any(fnmatchcase(name, pattern) for pattern in only)]
+def _run(settings: RunSettings, checks: Sequence[str], jobs: int, notes: list[str]) -> tuple[tuple[str, ...], Outcomes]:
+    """Return the device's dtypes, and the outcomes as they come."""
+    if jobs:
+        pool = WorkerPool(settings, jobs)
+        return pool.dtypes, _run_in_processes(pool, settings, checks, notes)
+    device = TestedDevice.find(settings.device)
+    return tuple(sorted(device.dtypes)), _run_here(device, settings, checks, notes)
 
 
-def _near(pattern: str, names: Sequence[str]) -> str:
-    bare = pattern.strip("*?")
-    near = [name for name in names if fnmatchcase(name, f"aten::{pattern}")]
-    near = (near or get_close_matches(bare, names, 3, 0.7) or get_close_matches(f"aten::{bare}", names, 3, 0.7))[:3]
-    told = f"near are {', '.join(map(repr, near))}; " if near else ""
-    return f"{told}names are like 'aten::add.Tensor', 'tensors: add.Tensor' and {list(BEHAVIOUR)[-1]!r}"
+def _run_here(device: TestedDevice, settings: RunSettings, checks: Sequence[str], notes: list[str]) -> Outcomes:
+    for check in checks:
+        if check == STATIC:
+            yield from check_statically(device.name, notes)
+        else:
+            yield run_check(device, check, limit=settings.limit, seed=settings.seed)
 
 
-def _outcomes_of(device: TestedDevice, check: str, limit: int | None, notes: list[str]) -> Iterator[Outcome]:
-    if check == "static":
-        yield from check_statically(device.name, notes)
-    elif check == "array types":
-        yield check_array_types(device)
-    elif check == HOST_COPIES:
-        yield check_host_copies(device)
-    else:
-        yield run_check(device, check, limit=limit)
-
-
-def list_checks() -> list[str]:
-    """Return the names of the checks of operators, of operators with tensors, and of programs.
-
-    >>> [name for name in list_checks() if name.endswith(" relu") or name == "aten::relu"]
-    ['aten::relu', 'tensors: relu']
-    """
-    names = [operator.name for operator in ATEN]
-    return [*(f"aten::{name}" for name in names), *PARTS, *(f"tensors: {name}" for name in names), *BEHAVIOUR]
-
-
-def run_check(device: TestedDevice, check: str, *, limit: int | None = None) -> Outcome:
-    """Run one of the checks by its name; ``limit`` is a number of samples.
-
-    >>> run_check(TestedDevice.find("cpu"), "tensors: relu").status
-    'passed'
-    """
-    try:
-        return _run_check(device, check, limit)
-    except AtenError as error:
-        if not lacks_library(error):
-            raise
-        return Outcome(check, "not run", f"the cpu says: {str(error).splitlines()[0]}")
-
-
-def _run_check(device: TestedDevice, check: str, limit: int | None) -> Outcome:
-    if check.startswith("aten::"):
-        return check_operator(device, check.removeprefix("aten::"), limit=limit)
-    if not device.has_values:
-        return Outcome(check, "not run", "the device has no values")
-    if check in PARTS:
-        return check_part(device, check)
-    adapter = find_adapter()
-    if adapter is None:
-        return Outcome(check, "not run", NO_FRONTEND)
-    if check in BEHAVIOUR:
-        return check_behaviour(device, adapter, check)
-    name = check.removeprefix("tensors: ")
-    if device.is_mutable and "out" in ATEN_BY_NAME[name].tags:
-        return Outcome(check, "not run", "arrays that can be written to have been written to")
-    return check_tensor_calls(device, adapter, name)
-
-
-def check_array_types(device: TestedDevice) -> Outcome:
-    """Check the descriptions of a device's arrays alone."""
-    for found in array_types(device.key.value):
-        if found.mutable and found.strides is not None and found.storage is None:
-            text = f"ArrayType({found.type.__qualname__}) has strides, can be written to and has no `storage`"
-            return Outcome("array types", "failed", f"{text}: a pipeline cannot see that views share memory")
-    return Outcome("array types", "passed")
-
-
-def check_statically(name: str, notes: list[str]) -> Iterator[Outcome]:
-    """Yield the doctor's findings on names, signatures and versions, and add its notes to ``notes``."""
-    try:
-        findings = examine(60.0, [name])
-    except BackendError as error:
-        yield Outcome("static", "not run", str(error))
-        return
-    for finding in findings:
-        notes += finding.notes
-        reason = "\n".join(filter(None, [finding.reason, finding.output]))
-        yield Outcome("static", "passed" if finding.fine else "failed", reason)
+def _run_in_processes(pool: WorkerPool, settings: RunSettings, checks: Sequence[str], notes: list[str]) -> Outcomes:
+    with closing(pool):
+        if STATIC in checks:  # it has processes of its own
+            yield from check_statically(settings.device, notes)
+        yield from pool.run([check for check in checks if check != STATIC])
 
 
 def check_that_it_was_used(name: str, outcomes: Iterable[Outcome]) -> Outcome:

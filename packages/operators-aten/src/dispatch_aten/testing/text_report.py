@@ -25,12 +25,16 @@ def _lines(report: Report) -> Iterator[str]:
     if report.stopped:
         yield f"incomplete: stopped in {report.stopped}, {len(report.outcomes):,} checks ran"
     yield f"dtypes: {', '.join(report.dtypes)}"
-    for outcome in report.faults:
+    for group in report.groups:
+        outcome = group.main
         yield from _wrap(
             f"{outcome.status}  {outcome.check}{f' ({outcome.kernel})' * bool(outcome.kernel)}  {outcome.reason}"
         )
         if outcome.place:
             yield f"    at {outcome.place}"
+        if group.others:
+            count_of = f"{len(group.others):,} more that run {group.kernel}"
+            yield from _wrap(f"    with {count_of}: {', '.join(group.others)}")
     yield ""
     yield from _table(report)
     if report.costs:
