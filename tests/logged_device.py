@@ -99,7 +99,7 @@ class Device:
         return memory
 
     def make_array(self, values, index):
-        if values.nbytes > self.room:
+        if values.base is None and values.nbytes > self.room:
             raise NoRoomError(f"no room for {values.nbytes} bytes")
         return Sheet(values, index)
 

@@ -1,7 +1,9 @@
 """What users get for a device of any backend: here one of two indices that the test registers."""
 
+import threading
+
 import pytest
-from logged_device import Device
+from logged_device import Device, NoRoomError
 
 import dispatch_core as dc
 import torchlike
@@ -74,10 +76,16 @@ def test_streams_and_events_are_torchs(slate):
     start.record()
     end.record()
     assert start.elapsed_time(end) == 1.5
-    module.set_stream(stream)
-    assert module.current_stream() == stream
-    module.set_stream(module.default_stream(0))
-    assert module.current_device() == 0
+
+    def choose():
+        module.set_stream(stream)
+        chosen.append(module.current_stream() == stream and module.current_device() == 1)
+
+    chosen = []
+    thread = threading.Thread(target=choose)
+    thread.start()
+    thread.join()
+    assert chosen == [True] and module.current_device() == 0
     x = torchlike.ones(3, device="slate")
     x.record_stream(module.Stream())
     assert slate.log[-1] == "record (3,) on 2"
@@ -285,3 +293,32 @@ def test_a_device_brings_engines_of_its_own(monkeypatch):
         assert draw(1, "stone") == first
         with hold_engine("stone:1") as engine:
             assert engine.count == 5
+
+
+def test_out_of_memory_is_torchs_error_with_the_devices_as_its_cause(slate):
+    assert torchlike.cuda.OutOfMemoryError is torchlike.OutOfMemoryError
+    x = torchlike.ones(300_000, device="slate", dtype=torchlike.uint8)
+    with pytest.raises(torchlike.OutOfMemoryError, match="no room for 1200000 bytes") as caught:
+        x.float()
+    assert type(caught.value.__cause__) is NoRoomError and isinstance(caught.value, (RuntimeError, MemoryError))
+    with torchlike.pipeline():
+        z = (x * 2).double()
+        with pytest.raises(torchlike.OutOfMemoryError, match="no room for 2400000 bytes"):
+            z.sum().item()
+    y = torchlike.ones(300_000, device="slate", dtype=torchlike.uint8).requires_grad_(False)
+    assert (x + y).sum().item() == 600_000
+    leaf = torchlike.ones(10, device="slate", requires_grad=True)
+    loss = leaf.expand(150_000, 10)[:, 0].sum()
+    slate.room = 1000
+    with pytest.raises(torchlike.OutOfMemoryError):
+        loss.backward()
+    slate.room = 1 << 20
+    (leaf * 2).sum().backward()
+    assert leaf.grad.tolist() == [2.0] * 10
+
+
+def test_an_error_of_another_class_stays_as_it_is(monkeypatch):
+    with Device("stone").register(out_of_memory=None):
+        x = torchlike.ones(300_000, device="stone", dtype=torchlike.uint8)
+        with pytest.raises(NoRoomError):
+            x.float()

@@ -58,6 +58,7 @@ SHARED = frozenset(
         "Identity",
         "Library",
         "Node",
+        "OutOfMemoryError",
         "Stream",
         "Tensor",
         "Transformer",

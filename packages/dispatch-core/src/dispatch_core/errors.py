@@ -23,6 +23,7 @@ __all__ = [
     "NoMatchingOverloadError",
     "OpCheckError",
     "OperatorNotFoundError",
+    "OutOfMemoryError",
     "OverwriteWarning",
     "RegistrationError",
     "SchemaError",
@@ -136,6 +137,13 @@ class BackendError(DispatchError, RuntimeError):
 
 class BackendNotFoundError(BackendError):
     """No installed plugin provides the device."""
+
+
+class OutOfMemoryError(BackendError, MemoryError):
+    """A device has no memory left for an array (source: ``torch.OutOfMemoryError``).
+
+    A backend's interface names the class that it raises then; users get this one, with the backend's own as its cause.
+    """
 
 
 class BackendUnavailableError(BackendError):

@@ -19,7 +19,7 @@ from functools import lru_cache, wraps
 from types import FrameType, FunctionType, TracebackType
 from typing import Final, ParamSpec, TypeVar
 
-from .errors import DispatchError
+from .errors import DispatchError, OutOfMemoryError
 
 __all__ = ["GENERATED", "api_boundary", "hide_frames", "is_own_frame", "trim_traceback", "warn_caller"]
 
@@ -30,6 +30,8 @@ R = TypeVar("R")
 GENERATED: Final = "<dispatch "
 #: Root packages.
 _HIDDEN: Final = {__name__.partition(".")[0]}
+#: Device → the classes of its backend's errors that say that it has no memory left.
+_MEMORY_ERRORS: Final[dict[str, type[BaseException] | tuple[type[BaseException], ...]]] = {}
 #: Says that an error has been looked at: an outer call finds other frames, and cannot tell any more who raised it.
 _MARK: Final = "_dispatch_trimmed"
 
@@ -43,6 +45,7 @@ def trim_traceback(error: BaseException) -> None:
     """Take hidden frames out of an error that is about to be raised again; see Note [Frames that are left out].
 
     Of frames outside, that of the caller among them, nothing is lost: they join the traceback as the error passes them.
+    Raises ``OutOfMemoryError`` in place of an error by which a device's backend says so.
 
     >>> def call(kernel):
     ...     try:
@@ -51,6 +54,23 @@ def trim_traceback(error: BaseException) -> None:
     ...         trim_traceback(error)
     ...         raise
     """
+    for classes in _MEMORY_ERRORS.values():
+        if isinstance(error, classes) and not isinstance(error, OutOfMemoryError):
+            _cut(error)
+            raise OutOfMemoryError(str(error)) from error
+    _cut(error)
+
+
+def note_memory_errors(device: str, classes: type[BaseException] | tuple[type[BaseException], ...] | None) -> None:
+    """Note the classes of a backend's errors that say that a device has no memory left; None takes them back."""
+    if classes is None:
+        _MEMORY_ERRORS.pop(device, None)
+    else:
+        _MEMORY_ERRORS[device] = classes
+
+
+def _cut(error: BaseException) -> None:
+    """Take hidden frames out of an error and those that it is chained to."""
     if os.environ.get("DISPATCH_TRACEBACK", "").strip().lower() == "full":
         return
     todo, seen = [error], {id(None)}

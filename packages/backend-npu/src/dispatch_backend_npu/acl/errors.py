@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from dispatch_core import errors
 from dispatch_core.errors import BackendError, BackendUnavailableError
 
 from .codes import error_name
@@ -88,5 +89,5 @@ class DeviceTimeoutError(AclError, TimeoutError):
         )
 
 
-class OutOfMemoryError(AclError, MemoryError):
+class OutOfMemoryError(AclError, errors.OutOfMemoryError):
     """The device has no room for an allocation, even after the cache was emptied."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatch_core._record import replace
 from dispatch_core.errors import BackendError, BackendUnavailableError, short_repr
+from dispatch_core.tracebacks import note_memory_errors
 
 from .state import explain_exception
 
@@ -74,6 +75,7 @@ class DeviceHooks:
                         raise self._unavailable(name, reason)
                     self._check_index(name, index)
                     self._ask(name, "dispatch_open_device", index=index)
+                    self.device_interface(name)  # which says by which errors it is out of memory
                     if any(each.device_index is not None for each in info.array_types):
                         from dispatch_core.arrays.indices import note_index
 
@@ -147,6 +149,7 @@ class DeviceHooks:
             if found.exchange is not None and type(found.exchange) is not NotedExchange:
                 found.exchange = NotedExchange(name, found.exchange)
             found = self._interfaces.setdefault(name, found)
+            note_memory_errors(name, found.out_of_memory)
         return found
 
     def plan(self, name: str, program: Program) -> Iterable[PlannedStep] | None:

@@ -26,6 +26,7 @@ from dispatch_core.bookkeeping.levels import Level
 from dispatch_core.discovery import loader
 from dispatch_core.errors import ArgumentError, BackendError, RegistrationError, short_repr
 from dispatch_core.keys.table import DispatchKey
+from dispatch_core.tracebacks import note_memory_errors
 
 from ..forks import Order, forkable
 from ..surroundings.distributions import BACKENDS, KERNELS, OPERATORS, Claim, Distribution
@@ -150,6 +151,7 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
 
                 forget_indices(name, handle.key)
             self._interfaces.pop(name, None)
+            note_memory_errors(name, None)
             self._opened = {opened for opened in self._opened if opened[0] != name}
             undo, handle.undo = handle.undo, []
             for step in reversed(undo):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dispatch_core import OutOfMemoryError
+
 from ..creation.legacy_types import list_types
 from ..device_modules.absent_devices import AbsentDeviceError, list_functions
 from ..device_modules.modules import make_getter
@@ -16,12 +18,6 @@ else:
     __getattr__, __dir__ = make_getter("cuda")
 
 
-#: Raised by a device that has no memory left, which there is not.
-OutOfMemoryError = type(
-    "OutOfMemoryError",
-    (RuntimeError,),
-    {"__module__": __name__, "__doc__": "Raised where a device's memory is used up."},
-)
 AcceleratorError = DeferredCudaCallError = AbsentDeviceError
 has_magma = has_half = _initialized = False
 default_generators: tuple[Any, ...] = ()

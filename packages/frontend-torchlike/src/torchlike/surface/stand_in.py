@@ -29,7 +29,7 @@ from typing import Any, Final, cast, get_type_hints
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.generator import Generator
-from dispatch_core import ops
+from dispatch_core import Event, OutOfMemoryError, Stream, ops
 from dispatch_core.tracebacks import hide_frames
 
 from ..backends.libraries import LIBRARIES
@@ -245,6 +245,8 @@ def _take_names() -> None:
         cls.__module__ = "torch"
         cls.__name__ = cls.__qualname__ = name
     name_class(Generator, "torch._C", Generator.__module__)
+    for each in (Event, OutOfMemoryError, Stream):
+        name_class(each, "torch", each.__module__)
     ScalarType.__repr__ = ScalarType.__str__ = _write_dtype  # type: ignore[method-assign]
 
 
