@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -53,8 +54,14 @@ def test_a_race_of_the_program_is_found(racing):
     assert racing.races
 
 
+@pytest.mark.parametrize("in_pipeline", [False, True])
 @pytest.mark.parametrize("seed", range(20))
-def test_no_gradient_is_read_before_it_is_there(seed, racing):
+def test_no_gradient_is_read_before_it_is_there(seed, in_pipeline, racing):
+    with dc.pipeline() if in_pipeline else nullcontext():
+        run_drawn(seed, racing)
+
+
+def run_drawn(seed, racing):
     draw = random.Random(seed)
     streams = [default(), dc.Stream(NAME), dc.Stream(NAME)]
     leaves = [leaf(number) for number in range(3)]
@@ -119,4 +126,94 @@ def test_a_stream_that_is_set_counts_as_one_that_is_entered(racing):
     y.sum().backward()
     assert y.grad_fn.stream == stream
     x.grad.tolist()
+    assert racing.races == []
+
+
+def test_recorded_calls_are_launched_on_the_streams_of_their_calls(racing):
+    stream, x = dc.Stream(NAME), leaf().detach()
+    with dc.pipeline() as pipe:
+        stream.wait_stream(default())
+        with stream:
+            y = x.exp()
+            event = stream.record_event()
+            z = y * 2
+        default().wait_event(event)
+        w = y + 1
+        default().wait_stream(stream)
+        v = z + w
+        assert stream.native_handle.launched == []
+        assert "streams::record" in str(pipe.graph())
+    assert {"exp", "mul.Tensor"} <= set(stream.native_handle.launched)
+    assert "add.Tensor" not in stream.native_handle.launched
+    np.testing.assert_allclose(v.tolist(), 3 * np.exp(x.tolist()) + 1)
+    assert racing.races == []
+    assert racing.lane() is racing.lanes[0]
+
+
+def test_a_flush_within_a_block_leaves_its_stream_current(racing):
+    stream, x = dc.Stream(NAME), leaf().detach()
+    with dc.pipeline():
+        before = x.exp()
+        stream.wait_stream(default())
+        with stream:
+            y = before.exp()
+            y.tolist()
+            z = y.exp()
+        assert racing.lane() is racing.lanes[0]
+    assert stream.native_handle.launched == ["exp", "prims::device_get", "exp"]
+    default().wait_stream(stream)
+    z.tolist()
+    assert racing.races == []
+
+
+def test_what_crosses_streams_in_a_pipeline_is_ordered_without_the_program(racing):
+    stream, x = dc.Stream(NAME), leaf().detach()
+    stream.wait_stream(default())
+    with dc.pipeline():
+        with stream:
+            y = x.exp()
+        z = y + 1  # a race in eager calls
+    z.tolist()
+    assert racing.races == []
+
+
+def test_a_question_about_an_event_runs_what_it_is_about(racing):
+    stream, x = dc.Stream(NAME), leaf().detach()
+    with dc.pipeline():
+        stream.wait_stream(default())
+        with stream:
+            x.exp()
+            y = x.exp()
+            event = stream.record_event()
+            assert stream.native_handle.launched == []
+            event.synchronize()
+            assert stream.native_handle.launched == ["exp"]
+    assert y is not None
+
+
+def test_streams_are_refused_within_captured_functions(racing):
+    stream, x = dc.Stream(NAME), leaf().detach()
+
+    @t.capture
+    def compute(x):
+        with stream:
+            return x.exp()
+
+    with pytest.raises(dc.CaptureError, match=r"streams::enter changes or orders a device.s streams"):
+        for _ in range(4):
+            compute(x)
+    assert racing.lane() is racing.lanes[0]
+    with stream:
+        stream.wait_stream(default())
+        captured = t.capture(lambda x: x.exp() + 1)
+        for _ in range(4):
+            captured(x)
+    assert stream.native_handle.launched.count("exp") == 4
+    assert captured.stats().replays == 2
+    other = dc.Stream(NAME)
+    with other:
+        other.wait_stream(stream)
+        captured(x)
+    assert captured.stats().replays == 3
+    assert "exp" in other.native_handle.launched
     assert racing.races == []

@@ -302,6 +302,10 @@ class Capture(Protocol):
         """Return a value of the settings on which a captured call depends, such as the grad mode; asked at each replay."""
         return None
 
+    def passing_layers(self) -> int:
+        """Return the keys, as a mask, of layers that see single calls and that a replay need not show its own."""
+        return 0
+
     def remake(self, tensor: OwnTensor, /) -> bool:
         """Give a tensor whose array is used up another one, if it is a view of one that is there; return whether it is.
 

@@ -12,6 +12,7 @@ from ..interrupts import whole
 from ..tracebacks import api_boundary
 from .guards import OnDevice, find_interface, resolve
 from .interface import DeviceInterface
+from .stream_operators import defer, run_recorded
 
 __all__ = ["Event", "Stream", "current_stream", "default_stream", "has_streams", "set_stream"]
 
@@ -64,12 +65,14 @@ class Stream:
 
     @api_boundary
     def query(self) -> bool:
-        """Return whether all work that was queued here is done."""
+        """Return whether all work that was queued here is done; recorded calls are queued first."""
+        run_recorded("Stream.query")
         return bool(_with_streams(self.device)[0].streams.query(self.native_handle))
 
     @api_boundary
     def synchronize(self) -> None:
-        """Wait until all work that was queued here is done."""
+        """Wait until all work that was queued here is done; recorded calls are queued first."""
+        run_recorded("Stream.synchronize")
         _with_streams(self.device)[0].streams.synchronize(self.native_handle)
 
     @api_boundary
@@ -101,10 +104,12 @@ class Stream:
                 guard.__enter__()
             before = interface.streams.exchange(index, self.native_handle)
             self._before = (guards, before, self._before)
+            defer("enter", self.device, self.native_handle, before)
             return self
         except BaseException:
             if before is not _NONE:
                 interface.streams.exchange(index, before)
+                self._before = self._before[2] if self._before and self._before[0] is guards else self._before
             _leave_all(guards)
             raise
 
@@ -124,6 +129,7 @@ class Stream:
             find_interface(self.device.type).streams.exchange(self.device_index, before)
             _leave_all(guards)
             self._before = outer
+            defer("enter", self.device, before, self.native_handle)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Stream):
@@ -192,23 +198,27 @@ class Event:
                 f"Event device {self.device} does not match recording stream's device {stream.device}",
                 hint="make an event for each device",
             )
-        interface.events.record(self._handle, stream.native_handle)
+        if not defer("record", stream.device, self._handle, stream.native_handle):
+            interface.events.record(self._handle, stream.native_handle)
 
     @api_boundary
     def wait(self, stream: Stream | None = None) -> None:
         """Make work that is queued on a stream from now on wait for this event; by default on the current stream."""
         if self._handle is not None:
             stream = current_stream(self.device_type) if stream is None else _check_stream(stream, self.device_type)
-            find_interface(self.device_type).events.wait(self._handle, stream.native_handle)
+            if not defer("wait", stream.device, self._handle, stream.native_handle):
+                find_interface(self.device_type).events.wait(self._handle, stream.native_handle)
 
     @api_boundary
     def query(self) -> bool:
-        """Return whether all work before the mark is done."""
+        """Return whether all work before the mark is done; recorded calls are queued first."""
+        run_recorded("Event.query")
         return self._handle is None or bool(find_interface(self.device_type).events.query(self._handle))
 
     @api_boundary
     def synchronize(self) -> None:
-        """Wait until all work before the mark is done."""
+        """Wait until all work before the mark is done; recorded calls are queued first."""
+        run_recorded("Event.synchronize")
         if self._handle is not None:
             find_interface(self.device_type).events.synchronize(self._handle)
 
@@ -218,6 +228,7 @@ class Event:
 
         Raises ``ArgumentError`` unless both were made with ``enable_timing``, recorded, and are done.
         """
+        run_recorded("Event.elapsed_time")
         if not (self.enable_timing and end_event.enable_timing):
             raise ArgumentError("Both events must be created with argument 'enable_timing=True'.")
         if self._handle is None or end_event._handle is None:
@@ -280,7 +291,8 @@ def set_stream(stream: Stream) -> None:
         make().__enter__()
     if interface.exchange is not None:
         interface.exchange(index)
-    interface.streams.exchange(index, stream.native_handle)
+    before = interface.streams.exchange(index, stream.native_handle)
+    defer("enter", stream.device, stream.native_handle, before)
 
 
 def _wrap(device: Device, handle: Any, kind: type[_S] | None) -> _S:

@@ -24,6 +24,7 @@ from types import MethodType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, overload
 from weakref import WeakMethod
 
+from dispatch_core.arrays.frontend import FRONTENDS
 from dispatch_core.calls import KernelTraits
 from dispatch_core.display import show_number_of
 from dispatch_core.display.progress_reports import begin_watch
@@ -239,6 +240,9 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             return function(*args, **kwargs)
         state = context.current()
         layers = 0 if state is None else state[0] & _LAYERS
+        if layers:
+            for frontend in list(FRONTENDS.values()):
+                layers &= -1 if frontend.capture is None else ~frontend.capture.passing_layers()
         if layers:
             self._stats.eager[f"under {' and '.join(key.name for key in keys_of(layers))}"] += 1
             return function(*args, **kwargs)

@@ -127,11 +127,6 @@ class Node:
         return self.kind.index
 
     @property
-    def stream(self) -> Any:
-        """The stream of the device that it is queued on; None for the only one."""
-        return self.kind.stream
-
-    @property
     def shown(self) -> str:
         """The call with the dtypes and shapes of its arrays."""
         arrays = [f"{each.dtype}{list(each.shape)}" for each in self.inputs() if each.number is None]

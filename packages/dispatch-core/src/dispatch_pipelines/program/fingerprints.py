@@ -301,7 +301,7 @@ def fingerprint_node(node: Node, names: Sequence[Any]) -> NodeFingerprint:
     # An operator's entry is one object; that of a copy may be made again, and has what the two mean.
     operator = getattr(kind.entry, "meaning", kind.entry)
     results = tuple([None if each is None else (each.shape, each.strides, each.dtype) for each in node.outputs])
-    place = kind.mask, kind.device, kind.index, kind.stream, node.state
+    place = kind.mask, kind.device, kind.index, node.state
     return NodeFingerprint(operator, tuple([_name(each, names) for each in node.arguments]), results, place)
 
 

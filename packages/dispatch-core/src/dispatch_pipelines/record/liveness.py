@@ -72,7 +72,7 @@ def observable_steps(steps: Sequence[Step]) -> list[Step]:
     """Return, in order, the steps with an effect that is observable.
 
     A step is if its result is referred to from outside the record, if it writes to memory that is observable, if it draws
-    random numbers, or if an observable step uses its result. See Note [Observable steps].
+    random numbers or orders streams, or if an observable step uses its result. See Note [Observable steps].
     """
     if are_all_observable(steps):
         return list(steps)
@@ -83,7 +83,7 @@ def observable_steps(steps: Sequence[Step]) -> list[Step]:
         if step.done or (
             live.isdisjoint(map(id, step.outputs))
             and not (step.written and any(_is_there(value) or value.memory in memories for value in step.writes()))
-            and not step.is_random
+            and not (step.is_random or step.orders_streams)
         ):
             continue
         chosen.append(step)
@@ -131,7 +131,7 @@ def are_all_observable(records: Sequence[RecordedCall]) -> bool | None:
         if kind.written:
             if found and not all(_is_there(value) for index in kind.written for value in values_in(values[index])):
                 found = None
-        elif "nondeterministic_seeded" in kind.entry.tags:
+        elif "nondeterministic_seeded" in kind.entry.tags or kind.orders_streams:
             pass
         elif isinstance(made, tuple):
             for output in made:

@@ -29,8 +29,8 @@ class Step:
     device: DispatchKey
     #: The index of the device among those of its type; None while one alone is in use.
     index: int | None
-    #: The stream of the device that it is queued on; None where the device has no other than its default.
-    stream: object
+    #: Whether it changes the current stream, or orders streams by an event: it never changes places with other steps.
+    orders_streams: bool
     #: The indices of the arguments that it writes to.
     written: tuple[int, ...]
     #: The indices of the arguments whose ints are values; see Note [Ints that are values] in `program`.
@@ -137,18 +137,24 @@ def step_type(
     *,
     device: DispatchKey,
     index: int | None = None,
-    stream: object = None,
+    orders_streams: bool = False,
 ) -> type[Step]:
     """Return the class of a recorder's steps: the same for one that is made again, whose plans are then found again."""
     generation, known = entry.tables.steps
     if generation != entry.generation:
         known = {}
         entry.tables.steps = entry.generation, known
-    look = mask, written, int_values, device, index, stream
+    look = mask, written, int_values, device, index
     found: type[Step] | None = known.get(look)
     if found is None:
         own = {"entry": entry, "mask": mask, "written": written, "int_values": int_values}
-        own |= {"device": device, "index": index, "stream": stream, "compared": set(), "alone": (-1, None)}
+        own |= {
+            "device": device,
+            "index": index,
+            "orders_streams": orders_streams,
+            "compared": set(),
+            "alone": (-1, None),
+        }
         found = known[look] = type("Step", (Step,), {"__slots__": (), "__module__": __name__, **own})
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from time import perf_counter_ns
@@ -29,8 +30,9 @@ from ..record.steps import Step
 if TYPE_CHECKING:
     from dispatch_core.keys.table import DispatchKey
 
+    from ..program.known_records import KnownRecords
     from ..program.plan import Part, Plan
-    from .known_records import KnownRecords
+    from .stream_changes import StreamChanges
 
 #: Called after steps have run.
 Report = Callable[[], None]
@@ -51,10 +53,11 @@ class Executor:
         #: The plans that are being run.
         self.runs: list[PlanRun] = []
 
-    def run(self, steps: Sequence[Step]) -> bool:
+    def run(self, steps: Sequence[Step], changes: StreamChanges | None = None) -> bool:
         """Run steps, each after those that it needs; return whether one has failed.
 
-        An error that the option ``progress`` raises ends the run; the steps that are left are not done.
+        With ``changes`` they run on the streams of their calls. An error that the option ``progress`` raises ends the run;
+        the steps that are left are not done.
         """
         failed = False
         stats, report = self.stats, self._make_report(len(steps))
@@ -62,6 +65,8 @@ class Executor:
         started = perf_counter_ns()
         try:
             for device, group in _by_device(steps):
+                if changes is not None:
+                    changes.begin(group)
                 if (place := _find_place(group)) is None:
                     failed |= self._run_group(device, group, report)
                 else:
@@ -73,7 +78,8 @@ class Executor:
 
     def _run_group(self, device: DispatchKey, steps: Sequence[Step], report: Report | None) -> bool:
         """Run steps for one device, by a plan where there can be one; return whether one has failed."""
-        plan = self._find_plan(device, steps) if self.allows_plans and len(steps) > 1 else None
+        is_plain = self.allows_plans and len(steps) > 1 and not steps[0].orders_streams
+        plan = self._find_plan(device, steps) if is_plain else None
         return self.run_one_by_one(steps, report) if plan is None else self.run_plan(*plan, report)
 
     def run_whole(self, plan: Plan, found: ProgramFingerprint | KnownRecords, kind: type[Step]) -> bool:
@@ -165,11 +171,17 @@ class Executor:
 def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[Step]]]:
     """Cut steps into runs for one device each, those left out that were needed meanwhile."""
     first = steps[0] if steps else None
-    if first and all(step.mask == first.mask and step.index == first.index and not step.done for step in steps):
+    if first and all(map(partial(_is_beside, first), steps)):
         yield first.device, steps
     else:
-        for (device, _), group in groupby(steps, attrgetter("device", "index")):
+        for (device, _, _), group in groupby(steps, attrgetter("device", "index", "orders_streams")):
             yield device, [step for step in group if not step.done]
+
+
+def _is_beside(first: Step, step: Step) -> bool:
+    """Return whether a step runs with the first of a group, and is not done."""
+    is_there = step.mask == first.mask and step.index == first.index
+    return is_there and step.orders_streams == first.orders_streams and not step.done
 
 
 def place_of(kind: type[Step]) -> tuple[str, int] | None:

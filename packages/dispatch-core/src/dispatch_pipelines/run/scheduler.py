@@ -33,6 +33,7 @@ from dispatch_core.surroundings.logs import Log
 from ..program import guards
 from ..program import plan as plans
 from ..program.fingerprints import ProgramFingerprint, fingerprint
+from ..program.known_records import KnownRecords
 from ..record.blocks import paused
 from ..record.errors import (
     PipelineError,
@@ -46,10 +47,10 @@ from ..record.liveness import RANDOM, observable_steps, required_steps
 from ..record.pending import Pending, storage_key
 from ..record.steps import Step, masks_of_kernels
 from .executors import Executor, mark_failed, place_of
-from .known_records import KnownRecords
 from .late_results import compute_kept, watch_results
 from .limits import MANY
 from .step_queue import StepQueue
+from .stream_changes import StreamChanges
 
 if TYPE_CHECKING:
     from dispatch_core.keys import context
@@ -123,7 +124,9 @@ class Scheduler(StepQueue):
     def _run_required(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
         self.executor.publish_results()
         chosen: Sequence[Step] = ()
-        if self.steps and (writes or self.has_effects or any(map(_is_missing, reads))):
+        if self.orders_streams and not self._running:
+            chosen = observable_steps(self.steps[:])
+        elif self.steps and (writes or self.has_effects or any(map(_is_missing, reads))):
             chosen = required_steps(self.steps[:], reads, writes)
         if self.outer is not None:
             self.outer._run_before_steps(chosen, reads, writes)
@@ -205,7 +208,7 @@ class Scheduler(StepQueue):
 
     def _run_whole(self) -> bool:
         """Run all records by one plan; return False where there can be none. See Note [Whole plans]."""
-        if len(self.records) < 2 or self._steps or self._running or has_poisoned_arrays():
+        if len(self.records) < 2 or self._steps or self._running or self.orders_streams or has_poisoned_arrays():
             return False
         executor = self.executor
         if not (executor.allows_whole_plans and (self.outer is None or self.outer.is_empty)):
@@ -280,9 +283,10 @@ class Scheduler(StepQueue):
         failed = False
         self._running += 1
         try:
-            for state, group in _split_by_masks(steps):
-                with paused(state):
-                    failed |= self.executor.run(group)
+            with StreamChanges(steps) if self.orders_streams else nullcontext() as changes:
+                for state, group in _split_by_masks(steps):
+                    with paused(state):
+                        failed |= self.executor.run(group, changes)
         except BaseException:
             self._put_back(steps)
             raise

@@ -13,15 +13,17 @@ from dispatch_core.arrays.late_arrays import LISTENERS
 from dispatch_core.arrays.lent_memory import BEFORE, LENT, is_lent
 from dispatch_core.interrupts import whole
 from dispatch_core.keys import context
+from dispatch_core.keys.table import DispatchKey
 from dispatch_core.surroundings.logs import DEBUG, Log
 
 from ..record.array_specs import keep_spec, read_spec
 from ..record.blocks import Block, current, paused, tidy
+from ..record.callers import caller_location
 from ..record.errors import before_read, has_poisoned_arrays
 from ..record.liveness import RANDOM, storage_keys_in
 from ..record.materialization import materialize_value, to_step_argument
 from ..record.pending import Pending, describe, known_spec, known_storage_key, storage_key
-from ..record.steps import Step
+from ..record.steps import Step, step_type
 from .executors import with_arrays
 from .lock import forget_others
 from .scheduler import Scheduler
@@ -223,6 +225,17 @@ class Session(Scheduler):
             self.written_keys.update(written)
         if len(self.records) >= self.remaining:
             self.check_limits()
+
+    def order(self, entry: Any, key: DispatchKey, values: tuple[Any, ...]) -> None:
+        """Record that the current stream of a device changes, or an event, by an operator of ``streams``."""
+        if self.recording is not None:
+            self.recording.refuse(
+                f"{entry.name} changes or orders a device's streams",
+                "enter the stream around the captured function: a replay runs on the caller's",
+            )
+        kind = step_type(entry, key.value, (), device=key, orders_streams=True)
+        self.orders_streams = True
+        self.add(kind.of(values, (), *caller_location()))
 
     def run_eagerly(self, step: Step, why: str) -> Any:
         """Run a step that cannot be recorded, after the steps that it needs, under the masks of the call."""

@@ -29,6 +29,9 @@ class StepQueue:
     is_open = False
     #: Whether one of the steps may write to an argument or draw random numbers.
     has_effects = False
+    #: Whether one of the steps changes the current stream, or orders streams; see Note [Streams of recorded calls] in
+    #: `stream_changes`.
+    orders_streams = False
     #: With how many records the limits are checked.
     remaining = 0
     _is_removing = False
@@ -115,7 +118,7 @@ class StepQueue:
             # A finaliser has asked for a value. Steps that are done may stay in the list for a while.
             return
         if not (self.records or self._steps or self.limits.has_bytes):
-            self.has_effects = False
+            self.has_effects = self.orders_streams = False
             self.written_keys.clear()
             if not self.records:  # in this order, as below
                 if self.is_open:
@@ -127,9 +130,11 @@ class StepQueue:
                 # A step that has begun stays until it ends: others may depend on it.
                 self._steps[:] = [step for step in self.steps if step.values or not step.done]
             # In this order, because calls may be recorded at any moment: True too often is slow, False would be wrong.
-            self.has_effects = False
+            self.has_effects = self.orders_streams = False
             self.written_keys.clear()
             for step in () if self.is_empty else self.steps[:]:
+                if step.orders_streams:
+                    self.orders_streams = True
                 if step.written or step.is_random:
                     self.has_effects = True
                     self.written_keys.update(map(known_storage_key, step.writes()))

@@ -23,7 +23,7 @@ from ..history.captures import current_part, see
 from ..history.device_keys import autograd_bit, prepare
 from ..history.differentiable import Differentiable
 from ..history.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from ..history.graph_settings import current_autocast, current_nesting
+from ..history.graph_settings import current_autocast, current_nesting, refused_by_captures
 from ..history.metadata import SCALAR_TYPES, SIZES, STRIDES, is_plain
 from ..history.node import Storage, tick
 from ..history.rebinding import become, check_expanded, rebind, remake
@@ -457,6 +457,10 @@ class TensorCapture(frontends.Capture):
     @staticmethod
     def environment() -> Any:
         return is_grad_enabled(), is_inference_mode_enabled(), get_default_dtype(), current_autocast()
+
+    @staticmethod
+    def passing_layers() -> int:
+        return 0 if refused_by_captures() else dc.DispatchKey.PythonTLSSnapshot.value
 
 
 frontend: Frontend[Tensor] = register_frontend(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..program.fingerprints import fingerprint
-from ..program.model import DEFAULTS
+from .fingerprints import fingerprint
+from .model import DEFAULTS
 
 if TYPE_CHECKING:
     from dispatch_core.keys import context
 
     from ..record.pending import Pending
     from ..record.steps import RecordedCall, Step
-    from .step_queue import StepQueue
+    from ..run.step_queue import StepQueue
 
 
 class KnownRecords:

@@ -1,0 +1,81 @@
+"""Changes of the current stream, and events, as operators: a pipeline records them among the calls that they are for.
+
+Each takes the backend's own objects behind a function of its interface, so that a recorded call keeps them alive. They are
+defined at the first need, in the namespace ``streams``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ..arrays.owners import device_key
+from ..bookkeeping.levels import Level
+from ..bookkeeping.transactions import run_outside
+from ..devices import Device
+from ..pipelines import open_session
+from .guards import find_interface
+
+if TYPE_CHECKING:
+    from ..operators.entry import OperatorEntry
+
+__all__ = ["defer", "run_recorded"]
+
+_SCHEMAS = (
+    "enter(Any device, Any stream, Any before) -> ()",
+    "record(Any device, Any event, Any stream) -> ()",
+    "wait(Any device, Any event, Any stream) -> ()",
+)
+
+
+def _enter(device: Device, stream: Any, before: Any) -> None:
+    find_interface(device.type).streams.exchange(device.index or 0, stream)
+
+
+def _record(device: Device, event: Any, stream: Any) -> None:
+    find_interface(device.type).events.record(event, stream)
+
+
+def _wait(device: Device, event: Any, stream: Any) -> None:
+    find_interface(device.type).events.wait(event, stream)
+
+
+@cache
+def _entries() -> dict[str, OperatorEntry]:
+    """Define the operators; return their entries."""
+    return run_outside(_define)
+
+
+def _define() -> dict[str, OperatorEntry]:
+    from ..operators.library import Library
+    from ..operators.registries import registry
+
+    with registry.transaction(level=Level.BACKEND):
+        library = Library("streams", "DEF")
+        names = [library.define(schema) for schema in _SCHEMAS]
+        for name, kernel in zip(names, (_enter, _record, _wait), strict=True):
+            library.impl(name.partition("::")[2], kernel, "CompositeExplicitAutograd")
+    return {name.partition("::")[2]: registry.get(name) for name in names}
+
+
+def defer(operator: str, device: Device, *objects: Any) -> bool:
+    """Record a call in the open pipeline, behind the calls that wait there; return False where none waits."""
+    session = open_session()
+    if session is None or not (session.waiting or session.recording is not None):
+        return False
+    session.order(_entries()[operator], device_key(device.type), (device, *objects))
+    return True
+
+
+def run_recorded(what: str) -> None:
+    """Run the calls that the open pipeline has recorded: ``what`` is asked about their work.
+
+    Raises ``CaptureError`` in a captured function.
+    """
+    session = open_session()
+    if session is not None:
+        if session.recording is not None:
+            session.recording.refuse(
+                f"{what} asks about work on a device", "call it outside of the captured function: a replay asks nothing"
+            )
+        session.flush()
