@@ -1,7 +1,8 @@
 """Torch's profiler on top of `dispatch_core.profile`: schedules, named regions, tables, Chrome traces.
 
-Source: ``torch.profiler``. Times are those of operators on the host; a device that computes in the background shows them in
-the call that waits for it. Begin and end a profile in the same function, as a ``with`` block does.
+Source: ``torch.profiler``. Times are those of operators on the host: a device that computes in the background shows them in
+the call that waits for it, unless ``activities`` asks for the device's own. Begin and end a profile in the same function, as
+a ``with`` block does.
 
 >>> import torchlike as torch
 >>> with torch.profiler.profile() as prof:
@@ -179,7 +180,8 @@ class profile:  # noqa: N801  # torch's name
 
     ``schedule`` says at which calls of `step` it records, and ``on_trace_ready`` is called with the profile when a part that
     it has recorded is complete. ``record_shapes`` and ``profile_memory`` keep the shapes of arguments and the bytes of new
-    results. ``activities`` are taken for torch's sake: operators are profiled. Stacks, flops and modules are not
+    results. Operators are profiled whatever the ``activities``; any but the CPU's asks for the times of devices with timed
+    events, too. Stacks, flops and modules are not
     recorded; asking for them warns.
     """
 
@@ -200,9 +202,11 @@ class profile:  # noqa: N801  # torch's name
         for name, is_asked in (("with_stack", with_stack), ("with_flops", with_flops), ("with_modules", with_modules)):
             if is_asked:
                 warnings.warn(f"torch.profiler.profile: {name} is not recorded here", stacklevel=2)
-        for activity in activities or ():
+        asked = tuple(activities or ())
+        for activity in asked:
             if not isinstance(activity, ProfilerActivity):
                 raise TypeError(f"profile(): activities are ProfilerActivity, not {type(activity).__name__}")
+        self._times_devices = any(each is not ProfilerActivity.CPU for each in asked)
         self.schedule, self.on_trace_ready = schedule, on_trace_ready
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
         self.step_num = 0
@@ -249,7 +253,9 @@ class profile:  # noqa: N801  # torch's name
         self._begin_step()
 
     def _record(self) -> None:
-        self._profile = dc.profile(record_shapes=self.record_shapes, profile_memory=self.profile_memory)
+        self._profile = dc.profile(
+            record_shapes=self.record_shapes, profile_memory=self.profile_memory, device=self._times_devices
+        )
         self._profile.__enter__()
         self._is_recording = True
         _open.append(self)

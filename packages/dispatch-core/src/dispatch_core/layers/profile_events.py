@@ -35,6 +35,17 @@ class CallEvent:
     function: str = ""
     #: Of a stage of a pipeline: the calls that it runs, where they were recorded in the same profile.
     recorded: tuple[CallEvent, ...] = ()
+    #: Where device times were asked for: the stream, or "", and when a device began with the call and how long it took,
+    #: recorded calls inside it included, and these alone.
+    stream: str = ""
+    device_start: int = 0
+    device_duration: int = 0
+    device_children: int = 0
+
+    @property
+    def self_device_duration(self) -> int:
+        """Return the device's time that no recorded call inside this one took, in nanoseconds."""
+        return max(self.device_duration - self.device_children, 0)
 
     @property
     def self_duration(self) -> int:
@@ -63,6 +74,9 @@ class OperatorStats:
     memory: int = 0
     self_memory: int = 0
     kind: EventKind = "operator"
+    #: The device's time, and that without recorded calls inside these, where it was asked for.
+    device_total: int = 0
+    self_device_total: int = 0
 
     @property
     def mean(self) -> float:
@@ -89,5 +103,7 @@ def group_events(events: Iterable[CallEvent], *, by_shapes: bool, by_keys: bool)
         row.self_total += event.self_duration
         row.memory += event.memory
         row.self_memory += event.self_memory
+        row.device_total += event.device_duration
+        row.self_device_total += event.self_device_duration
         row.keys |= keys
     return sorted(rows.values(), key=lambda row: (-row.calls, row.name, row.shapes or (), sorted(row.keys)))

@@ -17,11 +17,19 @@ FIGURES: Final[dict[str, Callable[[OperatorStats], float]]] = {
     "mean": lambda row: row.mean,
     "self_memory": lambda row: row.self_memory,
     "memory": lambda row: row.memory,
+    "self_device_total": lambda row: row.self_device_total,
+    "device_total": lambda row: row.device_total,
 }
 
 
 def make_table(
-    rows: Sequence[OperatorStats], *, sort_by: str, row_limit: int | None, shows_shapes: bool, whole: int
+    rows: Sequence[OperatorStats],
+    *,
+    sort_by: str,
+    row_limit: int | None,
+    shows_shapes: bool,
+    whole: int,
+    shows_device: bool = False,
 ) -> DataTable:
     """Return the table of grouped events; ``whole`` is the time that percentages are parts of, in nanoseconds.
 
@@ -31,7 +39,7 @@ def make_table(
     if figure is None:
         raise ArgumentError(
             f"profile.table: no column is named {sort_by!r}",
-            hint=f"sort_by is {', '.join(list(FIGURES)[:-1])} or memory",
+            hint=f"sort_by is {', '.join(list(FIGURES)[:-1])} or {list(FIGURES)[-1]}",
         )
     if row_limit is not None and (type(row_limit) is not int or row_limit < 0):
         raise ArgumentError(f"profile.table: row_limit must be an int from 0 up or None, not {row_limit!r}")
@@ -47,6 +55,9 @@ def make_table(
         Column("memory", show_size, is_number=True),
         Column("keys", is_code=True),
     ]
+    if shows_device:
+        titles = "own device time", "device time"
+        columns[1:1] = [Column(title, show_time, is_number=True) for title in titles]
     if shows_shapes:
         columns.append(Column("input shapes", is_code=True))
     ordered = sorted(rows, key=lambda row: -figure(row))
@@ -68,6 +79,8 @@ def make_table(
                 ", ".join(sorted(row.keys)) or "-",
             ]
         )
+        if shows_device:
+            cells[-1][1:1] = [row.self_device_total, row.device_total]
         if shows_shapes:
             cells[-1].append(", ".join(str(list(each)) for each in row.shapes or ()) or "-")
     note = f"and {show_number_of('more row', left_out)}" if left_out else ""

@@ -22,6 +22,7 @@ from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry, the_registry
+from .device_times import DeviceTimes
 from .profile_events import CallEvent, EventKind, OperatorStats, group_events
 from .stages import StageKind, active
 
@@ -52,6 +53,8 @@ class ProfileSession:
     recorded: dict[int, CallEvent] = field(default_factory=dict)
     #: A task that was started in the block may outlive it, with the block's context.
     is_open: bool = True
+    #: The times of devices, where they were asked for.
+    device_times: DeviceTimes | None = None
     #: Returns the number of the thread that calls.
     identify: Callable[[], int] = threading.get_ident
 
@@ -95,9 +98,13 @@ class ProfileSession:
         calls = {id(call): call for each in made if (call := self.recorded.get(id(each))) is not None}
         event, parent = self.begin(name, self.stages, kind)
         event.recorded = tuple(calls.values())
+        times = self.device_times
+        begun = times.begin(event) if times is not None and kind == "impl" else None
         try:
             yield
         finally:
+            if times is not None:
+                times.end(event, parent, begun)
             self.end(event, parent)
 
 
@@ -122,13 +129,16 @@ def region(name: str) -> Iterator[None]:
     try:
         yield
     finally:
+        if session.device_times is not None:
+            session.device_times.end(event, parent, None)
         session.end(event, parent)
 
 
 class profile(Guard):  # noqa: N801  # a context manager is spelled like a function
     """Record every call that this thread or task makes while the block runs (source: ``torch.profiler.profile``).
 
-    ``record_shapes`` also keeps the shapes of tensor arguments, ``profile_memory`` the bytes of new results. Calls inside
+    ``record_shapes`` also keeps the shapes of tensor arguments, ``profile_memory`` the bytes of new results, ``device`` the
+    times that devices with timed events take, which the block waits for at its end. Calls inside
     composite operators are recorded as calls of their own, as children of the composite. In a pipeline a call takes the time
     of recording it; the `stages` are the shape rules, plans, kernels and flushes. Printed, the profile is its `table`.
     ``with dc.profile.region(name)`` gives a part of a program a name in the profile that is open, if one is.
@@ -148,9 +158,15 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
     region = staticmethod(region)
 
     def __init__(
-        self, *, record_shapes: bool = True, profile_memory: bool = True, registry: Registry | None = None
+        self,
+        *,
+        record_shapes: bool = True,
+        profile_memory: bool = True,
+        device: bool = False,
+        registry: Registry | None = None,
     ) -> None:
         self._tokens = None
+        self._device_times = DeviceTimes() if device else None
         self._registry = the_registry(registry)
         self._record_shapes, self._profile_memory = record_shapes, profile_memory
         #: Calls and regions, and stages of pipelines, each in the order in which they began.
@@ -161,7 +177,13 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
     def __enter__(self) -> Self:
         self._registry.ensure_fallback(DispatchKey.Profiler, _record, with_keyset=True)
         session = ProfileSession(
-            self._registry, self.events, self.stages, self._threads, self._record_shapes, self._profile_memory
+            self._registry,
+            self.events,
+            self.stages,
+            self._threads,
+            self._record_shapes,
+            self._profile_memory,
+            device_times=self._device_times,
         )
         state, outer = context.with_included(DispatchKey.Profiler.value), self._tokens
         try:
@@ -188,6 +210,12 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         except BaseException:
             self._finish()
             raise
+        if self._device_times is not None:
+            try:
+                self._device_times.finish()
+            except Exception:
+                if error is None:
+                    raise
 
     def key_averages(self, *, group_by_input_shape: bool = False, group_by_key: bool = False) -> list[OperatorStats]:
         """Return one row per operator and region, the one called most first (source: ``torch.profiler``, for the name).
@@ -199,7 +227,9 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
     def table(
         self,
         *,
-        sort_by: Literal["calls", "total", "self_total", "mean", "memory", "self_memory"] = "self_total",
+        sort_by: Literal[
+            "calls", "total", "self_total", "mean", "memory", "self_memory", "device_total", "self_device_total"
+        ] = "self_total",
         row_limit: int | None = None,
         group_by_input_shape: bool = False,
         group_by_key: bool = False,
@@ -217,7 +247,15 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         every = [*self.events, *self.stages]
         rows = group_events(every, by_shapes=shapes, by_keys=keys)
         whole_time = sum(event.self_duration for event in every)
-        return make_table(rows, sort_by=sort_by, row_limit=row_limit, shows_shapes=shapes, whole=whole_time)
+        shows_device = self._device_times is not None
+        return make_table(
+            rows,
+            sort_by=sort_by,
+            row_limit=row_limit,
+            shows_shapes=shapes,
+            whole=whole_time,
+            shows_device=shows_device,
+        )
 
     def __str__(self) -> str:
         return self.table()
@@ -259,7 +297,8 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write calls, regions and stages in Chrome's trace format, which Perfetto opens; times in microseconds.
 
-        Each thread has a track, and one for each kind of stage of its pipelines; arrows lead from a recorded call to the
+        Each thread has a track, one for each kind of stage of its pipelines, and each stream of a device one where device
+        times were asked for; arrows lead from a recorded call to the
         kernel that ran it.
         """
         every = sorted([*self.events, *self.stages], key=lambda event: (event.start, event.depth))
@@ -279,6 +318,8 @@ def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: object, **kwargs: 
         return op.redispatch(below, *args, **kwargs)
     shapes = _shapes(args) + _shapes(tuple(kwargs.values())) if session.record_shapes else ()
     event, parent = session.begin(op.name, session.events, "operator", below, shapes)
+    times = session.device_times
+    begun = None if times is None or below.mask & _PIPELINE else times.begin(event)
     try:
         result = op.redispatch(below, *args, **kwargs)
         if session.profile_memory:
@@ -288,6 +329,8 @@ def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: object, **kwargs: 
                 session.recorded[id(access.to_data(each))] = event
         return result
     finally:
+        if times is not None:
+            times.end(event, parent, begun)
         session.end(event, parent)
 
 

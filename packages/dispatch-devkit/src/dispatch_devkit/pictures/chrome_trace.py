@@ -60,6 +60,11 @@ def list_trace_events(events: Iterable[CallEvent], process: int, names: Mapping[
                     }
                 )
 
+    lanes: dict[str, int] = {}
+    for stream in dict.fromkeys(event.stream for event in events if event.stream):
+        lanes[stream] = len(tracks) + len(lanes) + 1
+        found.append(_metadata("thread_name", process, lanes[stream], stream))
+
     def place(event: CallEvent) -> dict[str, Any]:
         track = tracks[event.thread, event.kind if event.kind in _TRACKS else ""]
         return {"ts": event.start / 1e3, "pid": process, "tid": track}
@@ -87,6 +92,10 @@ def list_trace_events(events: Iterable[CallEvent], process: int, names: Mapping[
                 "args": arguments,
             }
         )
+        if event.stream:
+            on_device = {"ts": event.device_start / 1e3, "pid": process, "tid": lanes[event.stream]}
+            taken = {"dur": event.device_duration / 1e3, "args": {}}
+            found.append({"name": event.name, "cat": "device", "ph": "X", **on_device, **taken})
         for call in event.recorded:
             arrows += 1
             arrow = {"name": "record to run", "cat": "pipeline", "id": arrows}

@@ -28,7 +28,7 @@ class FunctionEventAvg:
     is_user_annotation: bool = False
     #: Whether all of its calls were made by other recorded ones.
     is_inside: bool = True
-    # The time on devices is not measured apart from the host's.
+    # Of devices with timed events, where the profile's activities ask for it.
     device_time_total: float = 0.0
     self_device_time_total: float = 0.0
     device_memory_usage: int = 0
@@ -126,6 +126,11 @@ class EventList(list[FunctionEventAvg]):
             (_number("CPU total", show), lambda event: event.cpu_time_total),
             (_number("CPU time avg", show), lambda event: event.cpu_time),
         ]
+        if any(event.device_time_total for event in self):
+            columns += [
+                (_number("Self Device", show), lambda event: event.self_device_time_total),
+                (_number("Device total", show), lambda event: event.device_time_total),
+            ]
         if self._has_memory:
             columns += [
                 (_number("CPU Mem", show_size), lambda event: event.cpu_memory_usage),
@@ -168,6 +173,8 @@ def _sum(into: FunctionEventAvg, events: Iterable[FunctionEventAvg]) -> Function
         into.count += event.count
         into.cpu_time_total += event.cpu_time_total
         into.self_cpu_time_total += event.self_cpu_time_total
+        into.device_time_total += event.device_time_total
+        into.self_device_time_total += event.self_device_time_total
         into.cpu_memory_usage += event.cpu_memory_usage
         into.self_cpu_memory_usage += event.self_cpu_memory_usage
         into.is_inside &= event.is_inside
@@ -192,6 +199,8 @@ def list_events(profile: dc.profile, has_memory: bool) -> EventList:
                 overload,
                 event.kind == "region",
                 event.depth > 0,
+                event.device_duration / 1e3,
+                event.self_device_duration / 1e3,
             )
         )
     return EventList(found, has_memory=has_memory, has_shapes=any(event.input_shapes for event in found))
