@@ -67,7 +67,7 @@ def check_lines(signature: CallSignature, slow_path: str = "") -> list[str]:
                 f"        if {item}:",
             ]
             test += [f"            {otherwise}", "            break"]
-            if slow_path and "[1]" in parameter.type:
+            if slow_path and "[]" not in parameter.type:
                 # Once nothing leads to the slow path any more, which gets the arguments as they are.
                 late += [f"if type({name}) is int:", f"    {name} = __check{index}({name})"]
                 test += [f"elif type({name}) is int:", "    pass"]

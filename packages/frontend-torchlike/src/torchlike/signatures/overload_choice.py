@@ -73,7 +73,7 @@ def _find_first(overloads: dict[str, Any]) -> str | None:
     main = next((each for each in others if _takes_number_for_tensor(overloads[each], overloads[first])), first)
     own = overloads[main].schema
     _, *behind = own.arguments
-    if any(argument.is_write or (argument.has_default and argument.default in ([], ())) for argument in behind):
+    if any(argument.is_write for argument in behind):
         return None
     return None if any(_stands_later(own, each.schema) for each in overloads.values()) else main
 
