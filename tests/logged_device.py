@@ -98,8 +98,8 @@ class Device:
         self.log.append(f"pinned {nbytes}")
         return memory
 
-    def make_array(self, values, index):
-        if values.base is None and values.nbytes > self.room:
+    def make_array(self, values, index, is_view=False):
+        if not is_view and values.nbytes > self.room:
             raise NoRoomError(f"no room for {values.nbytes} bytes")
         return Sheet(values, index)
 
@@ -127,7 +127,9 @@ class Device:
         if isinstance(found, (list, tuple)):
             return type(found)(self._wrap(each, index, same) for each in found)
         if isinstance(found, (np.ndarray, np.generic)):
-            return same.get(id(found)) or self.make_array(np.asarray(found), index)
+            values = np.asarray(found)
+            is_view = any(memory_of(each.values) == memory_of(values) for each in same.values())
+            return same.get(id(found)) or self.make_array(values, index, is_view)
         return found
 
     def kernels(self, registry):

@@ -16,8 +16,10 @@ import dispatch_pipelines
 from dispatch_core import devkit
 from dispatch_core.plugins.catalog import Catalog
 from dispatch_core.plugins.loading import BackendLoader
+from dispatch_core.runtime import find_interface
 from dispatch_core.schema import SchemaSyntaxError
 from dispatch_core.surroundings.distributions import BACKENDS, Claim, Distribution, Scan
+from dispatch_core.tracebacks import api_boundary
 from dispatch_pipelines.record.errors import PipelineError
 
 HERE = r"\S+test_error_texts\.py:\d+"
@@ -41,6 +43,22 @@ def every_error():
 
 def out_of_paper(x):
     raise RuntimeError("out of paper")
+
+
+class NoRoomError(Exception):
+    """A device's own error."""
+
+
+@api_boundary
+def allocate():
+    raise NoRoomError("the card has no room for 8 bytes")
+
+
+def run_out_of_memory(setting):
+    interface = dc.DeviceInterface(out_of_memory=NoRoomError)
+    with dc.register_backend(dc.BackendInfo("small"), {}, device_interface=lambda: interface):
+        find_interface("small")
+        allocate()
 
 
 class Setting:
@@ -231,6 +249,7 @@ ROWS = {
             r"Hint: its kernels are registered all the same; `python -m dispatch_core doctor` shows the faults of acme"
         ),
     ),
+    dc.OutOfMemoryError: (run_out_of_memory, r"the card has no room for 8 bytes"),
     dc.CaptureError: (
         lambda s: dc.capture(lambda: iter([]))(),
         (

@@ -28,6 +28,7 @@ BUILTINS = {
     "NoKernelError": NotImplementedError,
     "OpCheckError": AssertionError,
     "OperatorNotFoundError": LookupError,
+    "OutOfMemoryError": MemoryError,
     "RegistrationError": ValueError,
     "SchemaError": ValueError,
 }
