@@ -322,3 +322,53 @@ def test_an_error_of_another_class_stays_as_it_is(monkeypatch):
         x = torchlike.ones(300_000, device="stone", dtype=torchlike.uint8)
         with pytest.raises(NoRoomError):
             x.float()
+
+
+def test_pinned_memory_is_the_devices(slate):
+    x = torchlike.arange(6.0).reshape(2, 3).t()
+    pinned = x.pin_memory()
+    assert slate.log == ["pinned 24"] and pinned.stride() == x.stride() and torchlike.equal(pinned, x)
+    assert not x.is_pinned() and pinned.is_pinned() and pinned[1:].is_pinned() and pinned.is_pinned("slate")
+    assert pinned.pin_memory() is pinned and not (pinned + 1).is_pinned() and not pinned.is_pinned("npu")
+    x.fill_(0)
+    assert pinned.tolist() == [[0, 3], [1, 4], [2, 5]]
+    pinned[0, 0] = 7
+    assert torchlike.empty(0).pin_memory().shape == (0,) and torchlike.tensor(True).pin_memory().item() is True
+    with pytest.raises(RuntimeError, match=r"cannot pin '.*' only dense CPU tensors can be pinned"):
+        x.slate().pin_memory()
+    with pytest.raises(RuntimeError, match="only dense CPU tensors"):
+        torchlike.eye(2).to_sparse().pin_memory()
+    del slate.log[:]
+    assert pinned.slate(1, non_blocking=True).tolist() == pinned.tolist() and slate.log == ["upload to 1"]
+    leaf = torchlike.ones(2).pin_memory().requires_grad_()
+    (leaf.to("slate", non_blocking=True) * 3).sum().backward()
+    assert leaf.grad.tolist() == [3, 3]
+    del slate.log[:]
+    for moved in (pinned.to(0), x.to(0, non_blocking=True), pinned.to(0, torchlike.float64, non_blocking=True)):
+        assert moved.device.index == 0
+    assert slate.log == ["put on 0"] * 3
+
+
+def test_a_loader_pins_its_batches(slate, monkeypatch):
+    data = torchlike.utils.data.TensorDataset(torchlike.arange(4.0))
+    for options in ({}, {"num_workers": 1}, {"pin_memory_device": "slate"}):
+        loader = torchlike.utils.data.DataLoader(data, batch_size=2, pin_memory=True, **options)
+        batches = [batch for (batch,) in loader]
+        assert all(batch.is_pinned() for batch in batches) and torchlike.cat(batches).tolist() == [0, 1, 2, 3]
+    monkeypatch.delenv("DISPATCH_ACCELERATOR")
+    loader = torchlike.utils.data.DataLoader(data, pin_memory=True)
+    if not torchlike.accelerator.is_available():
+        with pytest.warns(UserWarning, match="'pin_memory' argument is set as true but no accelerator is found"):
+            (first,) = next(iter(loader))
+        assert not first.is_pinned()
+
+
+def test_a_loader_warns_where_nothing_can_be_pinned(monkeypatch):
+    data = torchlike.utils.data.TensorDataset(torchlike.arange(4.0))
+    loader = torchlike.utils.data.DataLoader(data, pin_memory=True)
+    monkeypatch.setenv("DISPATCH_ACCELERATOR", "stone")
+    with Device("stone").register(host_allocator=None):
+        with pytest.warns(UserWarning, match="is set as true but not supported on stone"):
+            next(iter(loader))
+        with pytest.raises(RuntimeError, match="Backend stone doesn't support pinned memory"):
+            torchlike.ones(1).pin_memory()

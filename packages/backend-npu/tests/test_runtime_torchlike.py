@@ -107,10 +107,26 @@ def test_memory():
 
 
 @pytest.mark.no_pipeline(reason="a pipeline takes memory later")
+def test_a_pinned_tensor_is_copied_when_the_stream_reaches_it(simulator):
+    x = torchlike.arange(4.0).pin_memory("npu")
+    assert x.is_pinned("npu") and x[1:].is_pinned()
+    simulator.reset()
+    moved = x[1:].to("npu", non_blocking=True)
+    assert "aclrtMemcpyAsync" in simulator.log() and "aclrtMemcpy" not in simulator.log()
+    x.fill_(7)  # which a program must not do before the stream has reached the copy
+    assert moved.tolist() == [7.0] * 3
+    assert torchlike.ones(2).to("npu", non_blocking=True).tolist() == [1.0] * 2
+    assert torchlike.arange(4.0).reshape(2, 2).t().pin_memory("npu").to("npu", non_blocking=True).tolist() == [
+        [0, 2],
+        [1, 3],
+    ]
+
+
+@pytest.mark.no_pipeline(reason="a pipeline takes memory later")
 def test_running_out_of_memory_is_an_error_of_both_kinds(simulator):
     with pytest.raises(MemoryError) as caught:
         torchlike.empty(1 << 45, device="npu")
-    assert isinstance(caught.value, RuntimeError) and "npu:0 has no room for" in str(caught.value)
+    assert isinstance(caught.value, torchlike.OutOfMemoryError) and "npu:0 has no room for" in str(caught.value)
 
 
 def test_bfloat16_which_numpy_does_not_have_is_read_all_the_same():

@@ -82,9 +82,10 @@ def empty(shape: Sequence[int], strides: Sequence[int] | None = None, dtype: Sca
     return allocate_array(spec if strides is None else TensorMeta(spec.shape, tuple(strides), spec.dtype))
 
 
-def from_numpy(data: Any) -> AclArray:
+def from_numpy(data: Any, *, waits: bool = True) -> AclArray:
     """Copy a NumPy array to the device; dense arrays keep their layout.
 
+    Without ``waits`` the copy of an array in pinned memory is queued on the thread's current stream.
     Raises ``ArgumentTypeError`` for another object, ``DtypeError`` for dtypes that torch does not have.
     """
     import numpy as np  # the backend loads without it
@@ -104,7 +105,7 @@ def from_numpy(data: Any) -> AclArray:
     order = sorted(range(data.ndim), key=lambda dim: -spec.strides[dim])
     host = np.ascontiguousarray(np.transpose(data, order), data.dtype.newbyteorder("="))
     array = allocate_array(spec)
-    if host.size:
+    if host.size and (waits or not memory.queue_to_device(host, array.block.pointer)):
         memory.copy_to_device(host, array.block.pointer)
     return array
 

@@ -100,6 +100,13 @@ def _allocate_pinned(nbytes: int) -> NDArray[Any]:
     return allocate_pinned(nbytes).array()
 
 
+def _upload(array: NDArray[Any], index: int) -> Any:
+    from ..arrays import from_numpy  # arrays stand above the runtime
+
+    with device.guard(index):
+        return from_numpy(array, waits=False)
+
+
 def _properties(index: int) -> dict[str, Any]:
     with device.guard(index):
         return {"name": device_name(), "total_memory": allocator.mem_get_info(index)[1]}
@@ -120,5 +127,6 @@ def make() -> DeviceInterface:
         empty_cache=allocator.empty_cache,
         out_of_memory=OutOfMemoryError,
         host_allocator=_allocate_pinned,
+        upload=_upload,
         functions={"set_sync_timeout": waiting.set_sync_timeout, "sync_timeout": waiting.sync_timeout},
     )

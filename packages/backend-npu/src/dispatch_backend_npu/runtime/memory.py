@@ -56,6 +56,27 @@ def copy_to_device(array: NDArray[Any] | HostBlock, pointer: int, stream: Stream
     call("aclrtMemcpy", pointer, array.nbytes, address, array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE)
 
 
+def queue_to_device(array: NDArray[Any], pointer: int) -> bool:
+    """Queue the copy of a contiguous array's bytes on the thread's current stream; False for one that is not pinned."""
+    block = _find_block(array)
+    if block is None:
+        return False
+    stream = current()
+    _queue(pointer, _address(array), array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+    block.record_stream(stream)
+    return True
+
+
+def _find_block(array: Any) -> HostBlock | None:
+    """Return the pinned memory that an array lies in."""
+    while array is not None:
+        found = getattr(array, "_block", None)
+        if isinstance(found, HostBlock):
+            return found
+        array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
+    return None
+
+
 def copy_to_host(
     pointer: int, nbytes: int, into: HostBlock | None = None, stream: Stream | None = None
 ) -> NDArray[Any]:

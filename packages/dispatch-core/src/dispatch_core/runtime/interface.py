@@ -22,6 +22,7 @@ PARTS: Final = {
     "empty_cache": "a cache of memory",
     "out_of_memory": "an error class for memory",
     "host_allocator": "pinned memory",
+    "upload": "copies that do not wait",
     "generator": "engines of random numbers",
     "reports": "reports of asynchronous errors",
     "launched": "numbers of launches",
@@ -62,6 +63,8 @@ class DeviceInterface:
       ``info(index)``, free and total bytes; ``reset_peaks(index)``. ``empty_cache()`` returns unused memory to the devices.
     * ``out_of_memory``: the class of the backend's error, or several; users get ``OutOfMemoryError`` with it as cause.
     * ``host_allocator(nbytes)``: a writable buffer of host memory that the device copies from and to by itself.
+      ``upload(array, index)``: an array of the device's with the values of a NumPy array in such memory, which may still be
+      copied when it returns.
     * ``generator(index)``: an engine of random numbers with ``seed(number)``, ``get_state()`` (bytes), ``set_state(bytes)``.
     * ``launched(number)`` is told the number of each call before it runs; ``reports()`` returns the errors that have come
       in since it was last asked, each ``(number or None, stream, error)``. ``reset(index)`` makes a device that gave up
@@ -96,6 +99,7 @@ class DeviceInterface:
         empty_cache: Callable[[], object] | None = None,
         out_of_memory: type[BaseException] | tuple[type[BaseException], ...] | None = None,
         host_allocator: Callable[[int], Any] | None = None,
+        upload: Callable[[Any, int], Any] | None = None,
         generator: Callable[[int], Any] | None = None,
         reports: Callable[[], Any] | None = None,
         launched: Callable[[int], object] | None = None,
@@ -116,6 +120,7 @@ class DeviceInterface:
         self.empty_cache = empty_cache
         self.out_of_memory = out_of_memory
         self.host_allocator = host_allocator
+        self.upload = upload
         self.generator = generator
         self.reports = reports
         self.launched = launched

@@ -101,7 +101,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if device is not None and device != self.device:
         from .transfers import move  # few programs use two devices
 
-        return move(self, device, dtype)
+        return move(self, device, dtype, bool(given.get("non_blocking")))
     return dc.ops.aten.to.dtype_layout(self, **given)
 
 

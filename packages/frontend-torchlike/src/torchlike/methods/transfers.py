@@ -7,7 +7,7 @@ from operator import or_
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_core.frontends import refuse_mixed
+from dispatch_core.frontends import recording, refuse_mixed
 from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import api_boundary
 
@@ -20,31 +20,40 @@ class _ToDevice(Function):
     """The copy between devices: no backend's kernel can do it alone, so the composite is called by its key."""
 
     @staticmethod
-    def forward(tensor: Tensor, target: dc.Device, dtype: Any) -> Tensor:
-        return dc.call_direct(
-            "aten::_to_copy", "CompositeExplicitAutograd", tensor.detach(), device=target, dtype=dtype
-        )
+    def forward(tensor: Tensor, target: dc.Device, dtype: Any, non_blocking: bool = False) -> Tensor:
+        source = tensor.detach()
+        if non_blocking and dtype in (None, source.dtype) and recording() is None:
+            from ..device_modules.pinned_memory import upload  # few programs pin memory
+
+            if (made := upload(source, target)) is not None:
+                return made
+        return dc.call_direct("aten::_to_copy", "CompositeExplicitAutograd", source, device=target, dtype=dtype)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.source, ctx.dtype = inputs[0].device, inputs[0].dtype
+        ctx.source, ctx.dtype, ctx.rest = inputs[0].device, inputs[0].dtype, len(inputs) - 1
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], tensor: Tensor, target: dc.Device, dtype: Any) -> tuple[Tensor, Any]:
-        return move(tensor, target, dtype), in_dims[0]
+    def vmap(
+        info: Any, in_dims: tuple[Any, ...], tensor: Tensor, target: dc.Device, dtype: Any, non_blocking: bool = False
+    ) -> tuple[Tensor, Any]:
+        return move(tensor, target, dtype, non_blocking), in_dims[0]
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        return grad.to(ctx.source, ctx.dtype), None, None
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return grad.to(ctx.source, ctx.dtype), *[None] * ctx.rest
 
 
 @api_boundary
-def move(tensor: Tensor, target: dc.Device, dtype: Any = None) -> Tensor:
-    """Copy a tensor to another device; one of a layout by its own kernel."""
+def move(tensor: Tensor, target: dc.Device, dtype: Any = None, non_blocking: bool = False) -> Tensor:
+    """Copy a tensor to another device; one of a layout by its own kernel.
+
+    With ``non_blocking`` a pinned tensor may still be copied when this returns, where the device can do so.
+    """
     if tensor._dispatch_mask & LAYOUTS:
         found: Tensor = dc.ops.aten._to_copy.default(tensor, device=target, dtype=dtype)
         return found
-    return _ToDevice.apply(tensor, target, dtype)
+    return _ToDevice.apply(tensor, target, dtype, *([True] if non_blocking else ()))
 
 
 #: Operators whose first tensor decides, because they copy the others or only read positions from them.

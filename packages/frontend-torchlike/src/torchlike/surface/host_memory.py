@@ -1,4 +1,4 @@
-"""Methods of tensors for memory and devices that are not there: questions are answered, work is refused by name."""
+"""Methods of tensors for pinned and shared memory, and for devices that are not there."""
 
 from __future__ import annotations
 
@@ -19,14 +19,21 @@ def _make_transfer(name: str) -> Callable[..., NoReturn]:
     return method
 
 
-def _pin_memory(self: Any, device: Any = None) -> NoReturn:
-    """Raise ``RuntimeError``: there is no device that memory could be pinned for."""
-    raise RuntimeError("Cannot access accelerator device when none is available.")
+def _pin_memory(self: Any, device: Any = None) -> Any:
+    """Return the tensor in memory that a device copies from by itself, the accelerator by default.
+
+    Raises ``RuntimeError`` for a tensor that is not on the cpu, and where there is no accelerator, or it has no such memory.
+    """
+    from ..device_modules.pinned_memory import pin_memory  # few programs come here
+
+    return pin_memory(self, device)
 
 
 def _is_pinned(self: Any, device: Any = None) -> bool:
-    """Return False: memory is never pinned."""
-    return False
+    """Return whether the tensor lies in memory that a device copies from by itself."""
+    from ..device_modules.pinned_memory import is_pinned  # as above
+
+    return is_pinned(self, device)
 
 
 def _is_shared(self: Any) -> bool:

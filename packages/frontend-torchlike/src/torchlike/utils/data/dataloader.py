@@ -41,8 +41,9 @@ def _refuse(wrong: bool, message: str) -> None:
 class DataLoader(Generic[_T_co]):
     """Batches of a data set (source: ``torch.utils.data.DataLoader``).
 
-    Shuffles, and seeds its workers, as torch does from the same seed. ``pin_memory`` changes nothing, since no device here
-    has memory to pin. Raises ``ValueError`` for options that exclude each other.
+    Shuffles, and seeds its workers, as torch does from the same seed. ``pin_memory`` brings batches to memory that the
+    accelerator copies from by itself, ``pin_memory_device`` to that of another device; where there is none, it warns and
+    changes nothing. Raises ``ValueError`` for options that exclude each other.
 
     >>> import torchlike
     >>> loader = DataLoader(torchlike.arange(5), batch_size=2)

@@ -11,12 +11,16 @@ from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
+import dispatch_core as dc
+from dispatch_core import runtime
 from dispatch_core.display import begin_report
 from dispatch_core.lazy_text import repr_by_attributes
+from dispatch_core.tracebacks import warn_caller
 
 from ...names.lazy_names import import_lazily
 from ..failures import ExceptionWrapper
 from .fetching import _DatasetKind
+from .pinning import pin_memory
 from .sampler import draw_seed
 from .worker import INTERVAL, Resume, StreamEnd, decode, encode, work
 
@@ -38,6 +42,23 @@ def _count(loader: Any) -> int | None:
         return None
 
 
+def _find_pin_device(loader: Any) -> str | None:
+    """Return the type of the device that batches are pinned for; None, after a warning, where there is none."""
+    if not getattr(loader, "pin_memory", False):
+        return None
+    if loader.pin_memory_device:
+        return str(loader.pin_memory_device)
+    found = dc.current_accelerator()
+    if found is None:
+        fault = "no accelerator is found"
+    elif runtime.find_interface(found.type).host_allocator is None:
+        fault = f"not supported on {found.type}"
+    else:
+        return found.type
+    warn_caller(f"'pin_memory' argument is set as true but {fault}, then device pinned memory won't be used.")
+    return None
+
+
 class _BaseDataLoaderIter:
     """The part that both have in common: the indices, and a seed that the workers' are made from."""
 
@@ -46,6 +67,7 @@ class _BaseDataLoaderIter:
     def __init__(self, loader: _Loader) -> None:
         self._loader = loader
         self._sampler_iter = iter(loader._index_sampler)
+        self._pin_device = _find_pin_device(loader)
         self._base_seed = draw_seed(loader.generator)
         self._num_yielded = 0
         self._dataset, self._dataset_kind, self._num_workers = loader.dataset, loader._dataset_kind, loader.num_workers
@@ -79,6 +101,8 @@ class _BaseDataLoaderIter:
     def __next__(self) -> Any:
         try:
             data = self._next_data()
+            if self._pin_device is not None:
+                data = pin_memory(data, self._pin_device)
         except BaseException:
             self._end_report()
             raise
