@@ -19,8 +19,8 @@ _FLOOR: Final = "T m = fmod(a, b), q = rint((a - m) / b - (m != 0 && (m < 0) != 
 _POWER: Final = "T r = 1, s = a; for (T n = b < 0 ? 0 : b; n; n /= 2, s *= s) if (n & 1) r *= s"
 _FUNCTIONS: Final = "exp log sqrt sin cos asin acos atan sinh cosh tanh asinh acosh atanh erf"
 
-#: Operator → C for floats, integers and bools, the last one for those that have none. ``a``, ``b``, ``c`` and ``alpha`` are
-#: the arguments, ``T`` is the type that is computed with; statements may stand before the expression.
+#: Operator → C for floats, integers and bools, the last one for those that have none. ``a``, ``b`` and ``c`` are the
+#: arguments, ``T`` is the type that is computed with; statements may stand before the expression.
 ROWS: Final[dict[str, tuple[str, ...]]] = {
     **{name: (f"{name}(a)",) for name in _FUNCTIONS.split()},
     **{name: (f"{name}(a)", "a") for name in ("floor", "ceil", "trunc")},
@@ -31,8 +31,8 @@ ROWS: Final[dict[str, tuple[str, ...]]] = {
     "rsqrt": ("1 / sqrt(a)",),
     "sigmoid": ("1 / (1 + exp(-a))",),
     "relu": ("a <= 0 ? 0 : a",),
-    "add": ("a + b * alpha",),
-    "sub": ("a - b * alpha",),
+    "add": ("a + b * c",),
+    "sub": ("a - b * c",),
     "mul": ("a * b",),
     "div": ("a / b",),
     "fmod": ("fmod(a, b)", f"{_DIVIDE}; minus ? 0 : a % d"),
@@ -57,6 +57,8 @@ ROWS: Final[dict[str, tuple[str, ...]]] = {
     "ge": ("a >= b",),
     "copy": ("a",),
 }
+#: The arguments of a row, in the order of the schema.
+NAMES: Final = ("a", "b", "c")
 #: Overloads beside the one without a name.
 OVERLOADS: Final = {
     **dict.fromkeys(
@@ -99,31 +101,28 @@ def find_computed(row: str, arguments: Sequence[Any], result: TensorMeta) -> str
 @functools.lru_cache(4096)
 def write(chain: Chain) -> Code:
     """Write the kernel of a chain, whose operands are the stored results, then the arrays."""
-    types = {f"x{i}": dtype for i, dtype in enumerate(chain.arrays)}
     lines = []
     for i, dtype in enumerate(chain.arrays):
-        place = len(chain.stored) + i
-        value = C_TYPES[dtype].load.format(m=f"m{place}", p=f"p{place}")
-        lines.append(f"const {C_TYPES[dtype].value} x{i} = {value};")
-    for i, call in enumerate(chain.calls):
-        kind = C_TYPES[call.computed]
-        statements, _, result = _choose(ROWS[call.row], call.computed).rpartition("; ")
-        names = ("a", "b", "c") if len(call.arguments) < 3 or call.row == "where" else ("a", "b", "alpha")
-        given = []
-        for name, argument in zip(names, call.arguments, strict=False):
-            own = call.row == "where" and name == "a"
-            given.append(
-                f"const {'int' if own else 'T'} {name} = {argument if own else kind.convert.format(x=argument)};"
-            )
-        types[f"v{i}"] = call.result
-        value = C_TYPES[call.result].convert.format(x=result)
-        body = " ".join([f"typedef {kind.value} T;", *given, f"{statements};", f"v{i} = {value};"])
-        lines.append(f"{C_TYPES[call.result].value} v{i}; {{ {body} }}")
-    lines += [
-        C_TYPES[chain.calls[call].result].write_store(f"m{place}", f"p{place}", f"v{call}")
-        for place, call in enumerate(chain.stored)
-    ]
+        place, kind = len(chain.stored) + i, C_TYPES[dtype]
+        lines.append(f"const {kind.value} x{i} = {kind.load.format(m=f'm{place}', p=f'p{place}')};")
+    lines += [_write_call(call, f"v{i}") for i, call in enumerate(chain.calls)]
+    for place, call in enumerate(chain.stored):
+        kind = C_TYPES[chain.calls[call].result]
+        lines.append(kind.write_store(f"m{place}", f"p{place}", f"v{call}"))
     return Code(before="\n".join(f"    {line}" for line in lines))
+
+
+def _write_call(call: Call, name: str) -> str:
+    """Write the statements that declare a variable with the result of a call."""
+    kind, result = C_TYPES[call.computed], C_TYPES[call.result]
+    statements, _, value = _choose(ROWS[call.row], call.computed).rpartition("; ")
+    given = [
+        f"const T {each} = {kind.convert.format(x=text)};" for each, text in zip(NAMES, call.arguments, strict=False)
+    ]
+    if call.row == "where":
+        given[0] = f"const int a = {call.arguments[0]};"  # the condition keeps its own type
+    block = " ".join([f"typedef {kind.value} T;", *given, f"{statements};"])
+    return f"{result.value} {name}; {{ {block} {name} = {result.convert.format(x=value)}; }}"
 
 
 def _choose(row: tuple[str, ...], dtype: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections import defaultdict
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 
 from . import streams
-from .driver import find_devices, open_context
+from .driver import find_devices, is_open, open_context
 from .streams import Stream
 
 
@@ -33,7 +34,8 @@ class Block:
         self.buffer, self.writer, self.readers = _pool.take(self.capacity, index)
 
     def __del__(self) -> None:
-        if hasattr(self, "buffer"):  # it has none if there was no memory for it
+        # It has none if there was no memory for it; and a forked process has nothing of the driver.
+        if hasattr(self, "buffer") and is_open():
             _pool.give_back(self)
 
     def commands_before(self, stream: Stream, writes: bool) -> list[Any]:
@@ -61,14 +63,16 @@ class _Pool:
     """Free buffers by device and size, and figures under torch's names."""
 
     def __init__(self) -> None:
+        self.lock = threading.RLock()  # a block may die while its thread counts
         self.free: dict[tuple[int, int], list[Any]] = defaultdict(list)
         self.used: dict[tuple[int, str], int] = defaultdict(int)
         self.peak: dict[tuple[int, str], int] = defaultdict(int)
 
     def count(self, index: int, kind: str, nbytes: int) -> None:
         key = index, kind
-        self.used[key] += nbytes
-        self.peak[key] = max(self.peak[key], self.used[key])
+        with self.lock:
+            self.used[key] += nbytes
+            self.peak[key] = max(self.peak[key], self.used[key])
 
     def take(self, capacity: int, index: int) -> tuple[Any, Any, dict[Stream, Any]]:
         try:

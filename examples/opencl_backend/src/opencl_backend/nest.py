@@ -66,10 +66,7 @@ def run(
     source = _write(code, dtypes, kinds, len(sizes), len(inner_sizes) if inner is not None else 0)
     arguments: list[Any] = [np.array(geometry, np.int64)]
     arguments += [operand.array.block.buffer for operand in operands]
-    arguments += [
-        np.float64(number) if kind == "double" else np.int64(number)
-        for kind, number in zip(kinds, numbers, strict=True)
-    ]
+    arguments += [np.float64(number) if isinstance(number, float) else np.int64(number) for number in numbers]
     index = operands[0].array.block.index
     reads, written = [[each.array.block for each in part] for part in (operands[writes:], operands[:writes])]
     if "FAIL" in source:
@@ -113,7 +110,7 @@ def _write(code: Code, dtypes: tuple[str, ...], kinds: tuple[str, ...], outer: i
     if "FAIL" in pieces:
         parameters += ["global long *error", "const long launch"]
     starts = "".join(f"    long p{i} = g.at[{i}].offset;\n" for i in count)
-    loop = f"    {{\n{code.body}\n    }}\n" if code.body else ""
+    loop = ""
     if inner:
         begins = "".join(f"        long q{i} = p{i};\n" for i in count)
         loop = (

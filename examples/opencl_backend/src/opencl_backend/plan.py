@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.shapes import TensorMeta
@@ -14,7 +14,9 @@ from .elementwise import ATEN, Call, Chain, broadcast, find_computed, write
 from .nest import run
 
 #: Operators that write their second argument to the first.
-_WRITES = ("copy_", "fill_.Scalar")
+_WRITES: Final = ("copy_", "fill_.Scalar")
+#: Arrays of a kernel: a driver need not take more than 1,024 bytes of arguments.
+_MOST: Final = 10
 
 
 def make_plan(program: dc.Program) -> Iterable[dc.PlannedStep]:
@@ -60,7 +62,7 @@ class _Group:
 
     def takes(self, node: Any, target: Any) -> bool:
         """Return whether a node can follow: elements of one memory may not be at two places of the kernel."""
-        if self.shape != target.shape or self.lane != (node.device, node.stream):
+        if self.shape != target.shape or self.lane != (node.device, node.stream) or len(self.values) > _MOST:
             return False
         touched = {target.place: target.index, **{each.place: each.index for each in self.made.values()}}
         others = [*node.inputs(), *self.values.values()]
