@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes import RULES, broadcast_shapes, cached_rule, contiguous, wrap_dim
+from dispatch_aten.shapes import RULES, TensorMeta, broadcast_shapes, cached_rule, contiguous, wrap_dim
 
 from .arrays import Array, empty
 from .ctypes import C_TYPES
@@ -25,44 +25,68 @@ def _nonzero(self: Array) -> Array:
     counts = empty(contiguous(flat.shape, ScalarType.Long), index)
     accumulate_into(counts, flat, "sum", 0)
     last = MOVES["as_strided"](counts, (1,), (1,), flat.shape[0] - 1) if flat.shape[0] else None
-    result = empty(contiguous((int(download(last)[0]) if last else 0, rank), ScalarType.Long), index)
-    places = "".join(f" m0[row * {rank} + {dim}] = rest % n{dim}; rest /= n{dim};" for dim in reversed(range(rank)))
+    found = int(download(last)[0]) if last else 0
+    # Dimension by dimension, as the cpu's: so each one's places are an index.
+    result = empty(TensorMeta((found, rank), (1, max(found, 1)), ScalarType.Long), index)
+    places = "".join(f" m0[row + {dim} * n{rank}] = rest % n{dim}; rest /= n{dim};" for dim in reversed(range(rank)))
     code = Code(f"    if (m1[p1]) {{ long row = m2[p2] - 1, rest = item;{places} }}")
-    run(code, [Operand(result, (0,)), Operand(flat, (1,)), Operand(counts, (1,))], flat.shape, numbers=self.shape)
+    operands = [Operand(result, (0,)), Operand(flat, (1,)), Operand(counts, (1,))]
+    run(code, operands, flat.shape, numbers=[*self.shape, found])
     return result
+
+
+def _check(self: Array, indices: dict[int, Array], *, from_end: bool = True) -> Operand:
+    """Report an index that is out of range; return the operand that says so, by which kernels write everything or nothing.
+
+    ``indices`` are those of the array's dimensions; ``from_end`` says whether they may be negative.
+    """
+    flag = empty(contiguous((), ScalarType.Long), self.block.index)
+    MOVES["fill_.Scalar"](flag, 0)
+    for dim, each in indices.items():
+        load = C_TYPES[str(each.dtype)].load.format(m="m1", p="p1")
+        code = Code(f"    const long k = {load}; if (k < n0 || k >= n1) {{ FAIL(1, k, n1); m0[p0] = 1; }}")
+        size = self.shape[dim] if self.shape else 1
+        operands = [Operand(flag, (0,) * len(each.shape)), Operand(each, each.strides)]
+        run(code, operands, each.shape, numbers=[-size if from_end else 0, size])
+    return Operand(flag, ())
 
 
 class _Places:
     """The dimensions of ``x[indices]``: those that are kept, and those of the indices, which broadcast together."""
 
-    def __init__(self, self_: Array, indices: Sequence[Array | None]) -> None:
-        self.arrays: list[Array] = []
-        dims: list[int] = []
-        dim = 0
-        for each in indices:
-            for one in (None,) if each is None else _columns(each):
-                if one is not None:
-                    self.arrays.append(one)
-                    dims.append(dim)
-                dim += 1
-        #: For the shape rule: the indices by dimension, masks being replaced.
-        self.metas = [None] * dim
-        for place, array in zip(dims, self.arrays, strict=True):
-            self.metas[place] = array.spec
-        self.shape = broadcast_shapes(*(each.shape for each in self.arrays))
-        kept = [each for each in range(len(self_.shape)) if each not in dims]
+    def __init__(self, array: Array, indices: Sequence[Array | None]) -> None:
+        found = [one for each in indices for one in ([None] if each is None else _columns(each))]
+        #: The indices by dimension, masks being replaced.
+        self.arrays = {dim: each for dim, each in enumerate(found) if each is not None}
+        #: The same for the shape rule.
+        self.metas = [each and each.spec for each in found]
+        self.shape = broadcast_shapes(*(each.shape for each in self.arrays.values()))
+        dims = list(self.arrays)
+        kept = [each for each in range(len(array.shape)) if each not in dims]
         # Indices of dimensions that stand together take their place; others come first.
         is_block = dims == list(range(dims[0], dims[-1] + 1))
         self.first = sum(each < dims[0] for each in kept) if is_block else 0
-        self.kept_shape = [self_.shape[each] for each in kept]
-        self.kept_steps = tuple(self_.strides[each] for each in kept)
+        self.kept_shape = [array.shape[each] for each in kept]
+        self.kept_steps = tuple(array.strides[each] for each in kept)
         #: A size and a step for each index.
-        self.numbers = [number for each in dims for number in (self_.shape[each], self_.strides[each])]
+        self.numbers = [number for each in dims for number in (array.shape[each], array.strides[each])]
+
+    def join(self, kept: Sequence[int], steps: Sequence[int]) -> tuple[int, ...]:
+        """Return the steps of the result's dimensions, of those that are kept and those of the indices."""
+        return (*kept[: self.first], *steps, *kept[self.first :])
 
     def split(self, steps: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Split what belongs to the result's dimensions into the part of those that are kept, and of the indices'."""
+        """Return the steps of the dimensions that are kept, and those of the indices: the inverse of `join`."""
         last = self.first + len(self.shape)
         return (*steps[: self.first], *steps[last:]), tuple(steps[self.first : last])
+
+    def write(self, first: int, position: str, start: str) -> str:
+        """Write the statements that find the position ``s`` by the indices, the operands from ``first`` on."""
+        lines = [f"long s = {start};"]
+        for i, each in enumerate(self.arrays.values()):
+            load = C_TYPES[str(each.dtype)].load.format(m=f"m{first + i}", p=f"{position}{first + i}")
+            lines.append(f"{{ long k = {load}; s += (k < 0 ? k + n{2 * i} : k) * n{2 * i + 1}; }}")
+        return " ".join(lines)
 
 
 def _columns(index: Array) -> list[Array]:
@@ -70,35 +94,34 @@ def _columns(index: Array) -> list[Array]:
     if str(index.dtype) not in ("bool", "uint8"):
         return [index]
     found = _nonzero(index)
-    return [MOVES["as_strided"](found, found.shape[:1], (len(index.shape),), dim) for dim in range(len(index.shape))]
+    rows, dims = found.shape
+    return [MOVES["as_strided"](found, (rows,), (1,), dim * rows) for dim in range(dims)]
 
 
-def _find(indices: Sequence[Array], first: int, position: str, start: str) -> str:
-    """Write the statements that find the position ``s`` by the indices, and whether it ``fits``."""
-    lines = [f"long s = {start}, fits = 1;"]
-    for i, each in enumerate(indices):
-        load = C_TYPES[str(each.dtype)].load.format(m=f"m{first + i}", p=f"{position}{first + i}")
-        size, step = f"n{2 * i}", f"n{2 * i + 1}"
-        lines.append(
-            f"{{ long k = {load}; if (k < -{size} || k >= {size}) {{ FAIL(1, k, {size}); fits = 0; }}"
-            f" s += (k < 0 ? k + {size} : k) * {step}; }}"
-        )
-    return " ".join(lines)
-
-
-def _index(self: Array, indices: Sequence[Array | None]) -> Array:
+def _index(self: Array, indices: Sequence[Array | None], *, from_end: bool = True) -> Array:
     places = _Places(self, indices)
     result = empty(RULES["index.Tensor"](self.spec, places.metas), self.block.index)
-    kind, rank = C_TYPES[str(self.dtype)], len(places.kept_shape) - places.first
-    load = kind.load.format(m="m1", p="s")
-    code = Code(f"    {_find(places.arrays, 2, 'p', 'p1')} if (fits) {kind.write_store('m0', 'p0', load)}")
-    zeros = (0,) * len(places.shape)
-    steps = (*places.kept_steps[: places.first], *zeros, *places.kept_steps[places.first :])
-    operands = [Operand(result, result.strides), Operand(self, steps)]
-    for each in places.arrays:
-        operands.append(Operand(each, (0,) * places.first + broadcast(each, places.shape).outer + (0,) * rank))
+    kind, zeros = C_TYPES[str(self.dtype)], (0,) * len(places.shape)
+    store = kind.write_store("m0", "p0", kind.load.format(m="m1", p="s"))
+    code = Code(f"    {places.write(3, 'p', 'p1')} if (!m2[p2]) {store}")
+    operands = [
+        Operand(result, result.strides),
+        Operand(self, places.join(places.kept_steps, zeros)),
+        _check(self, places.arrays, from_end=from_end)._replace(outer=(0,) * len(result.shape)),
+    ]
+    kept = (0,) * len(places.kept_shape)
+    operands += [Operand(each, places.join(kept, _steps(each, places))) for each in places.arrays.values()]
     run(code, operands, result.shape, numbers=places.numbers)
     return result
+
+
+def _steps(index: Array, places: _Places) -> tuple[int, ...]:
+    return broadcast(index, places.shape).outer
+
+
+def _index_select(self: Array, dim: int, index: Array) -> Array:
+    cached_rule("index_select")(self, dim, index)
+    return _index(self, [*[None] * wrap_dim(dim, len(self.shape)), index], from_end=False)
 
 
 def _index_put(self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> Array:
@@ -110,29 +133,57 @@ def _index_put(self: Array, indices: Sequence[Array | None], values: Array, accu
     value = C_TYPES[str(values.dtype)].load.format(m="m1", p="q1")
     if accumulate:
         value = f"{kind.load.format(m='m0', p='s')} + {value}"
-    code = Code(body=f"        {_find(places.arrays, 2, 'q', 'q0')} if (fits) {kind.write_store('m0', 's', value)}")
-    kept = (0,) * len(places.kept_shape)
+    code = Code(body=f"        {places.write(3, 'q', 'q0')} if (!m2[q2]) {kind.write_store('m0', 's', value)}")
+    kept, zeros = (0,) * len(places.kept_shape), (0,) * len(places.shape)
     operands = [
-        Operand(self, places.kept_steps, (0,) * len(places.shape)),
+        Operand(self, places.kept_steps, zeros),
         Operand(values, *places.split(broadcast(values, meta.shape).outer)),
-        *(Operand(each, kept, broadcast(each, places.shape).outer) for each in places.arrays),
+        _check(self, places.arrays)._replace(outer=kept, inner=zeros),
+        *(Operand(each, kept, _steps(each, places)) for each in places.arrays.values()),
     ]
     run(code, operands, places.kept_shape, places.shape, numbers=places.numbers)
     return self
 
 
+def _gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
+    result = empty(cached_rule("gather")(self, dim, index, sparse_grad=sparse_grad), self.block.index)
+    if index.spec.numel:
+        dims, kind, size = _dims(self, dim), C_TYPES[str(self.dtype)], len(index.shape)
+        load = C_TYPES[str(index.dtype)].load.format(m="m2", p="p2")
+        store = kind.write_store("m0", "p0", kind.load.format(m="m1", p=f"p1 + {load} * n0"))
+        steps = tuple(0 if each in dims else step for each, step in enumerate(self.strides[:size]))
+        operands = [
+            Operand(result, result.strides),
+            Operand(self, steps or (0,) * size),
+            Operand(index, index.strides),
+            _check(self, dict.fromkeys(dims or (0,), index), from_end=False)._replace(outer=(0,) * size),
+        ]
+        run(Code(f"    if (!m3[p3]) {store}"), operands, index.shape, numbers=[sum(self.strides[d] for d in dims)])
+    return result
+
+
+def _dims(array: Array, dim: int) -> tuple[int, ...]:
+    return (wrap_dim(dim, len(array.shape)),) if array.shape else ()
+
+
+def _make_scatter(name: str, step: str) -> Callable[..., Array]:
+    rule = cached_rule(name)
+
+    def kernel(self: Array, dim: int, index: Array, src: Array) -> Array:
+        result = MOVES["copy_"](empty(rule(self, dim, index, src), self.block.index), self)
+        _scatter(result, dim, index, src, step)
+        return result
+
+    return kernel
+
+
 def _scatter_reduce(
     self: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
 ) -> Array:
-    result = empty(
-        cached_rule("scatter_reduce.two")(self, dim, index, src, reduce, include_self=include_self), self.block.index
-    )
-    MOVES["copy_"](result, self)
+    spec = cached_rule("scatter_reduce.two")(self, dim, index, src, reduce, include_self=include_self)
+    result = MOVES["copy_"](empty(spec, self.block.index), self)
     fold, first = FOLDS["sum" if reduce == "mean" else reduce]
-    first = limit(first, result.dtype)
-    if not include_self:
-        _scatter(result, dim, index, src, first)
-    _scatter(result, dim, index, src, fold)
+    _scatter(result, dim, index, src, *([] if include_self else [limit(first, result.dtype)]), fold)
     if reduce == "mean":
         counts = empty(result.spec, self.block.index)
         MOVES["fill_.Scalar"](counts, int(include_self))
@@ -142,29 +193,36 @@ def _scatter_reduce(
     return result
 
 
-def _scatter(result: Array, dim: int, index: Array, src: Array, step: str) -> None:
-    """Replace elements ``r`` of the result by ``step``, once for each value ``a`` of ``src`` whose index is theirs."""
+def _scatter(result: Array, dim: int, index: Array, src: Array, *steps: str) -> None:
+    """Replace elements ``r`` of the result by each step, once for each value ``a`` of ``src`` whose index is theirs."""
     if not index.spec.numel:
         return
-    dims = (wrap_dim(dim, len(result.shape)),) if result.shape else ()
-    size, stride = (result.shape[dims[0]], result.strides[dims[0]]) if dims else (1, 0)
+    dims = _dims(result, dim)
     kind, given = C_TYPES[str(result.dtype)], C_TYPES[str(src.dtype)]
-    load = C_TYPES[str(index.dtype)].load.format(m="m2", p="q2")
-    body = (
-        f"        long k = {load}, s = q0 + k * n1; if (k < 0 || k >= n0) {{ FAIL(1, k, n0); }} else {{"
-        f" {kind.value} r = {kind.load.format(m='m0', p='s')}, a = {given.load.format(m='m1', p='q1')};"
-        f" {kind.write_store('m0', 's', step)} }}"
-    )
+    outer, inner = keep(index.shape, dims), [index.shape[d] for d in dims]
+    flag = _check(result, dict.fromkeys(dims or (0,), index), from_end=False)
     operands = [
         Operand(each, keep(each.strides, dims), tuple(each.strides[d] if each is not result else 0 for d in dims))
         for each in (result, src, index)
     ]
-    run(Code(body=body), operands, keep(index.shape, dims), [index.shape[d] for d in dims], numbers=[size, stride])
+    operands.append(flag._replace(outer=(0,) * len(outer), inner=(0,) * len(inner)))
+    load = C_TYPES[str(index.dtype)].load.format(m="m2", p="q2")
+    for step in steps:
+        body = (
+            f"        if (!m3[q3]) {{ const long s = q0 + {load} * n0;"
+            f" {kind.value} r = {kind.load.format(m='m0', p='s')}, a = {given.load.format(m='m1', p='q1')};"
+            f" {kind.write_store('m0', 's', step)} }}"
+        )
+        run(Code(body=body), operands, outer, inner, numbers=[sum(result.strides[d] for d in dims)])
 
 
 ATEN: Final[dict[str, Callable[..., Any]]] = {
     "nonzero": _nonzero,
     "index.Tensor": _index,
+    "index_select": _index_select,
     "index_put_": _index_put,
+    "gather": _gather,
+    "scatter.src": _make_scatter("scatter.src", "a"),
+    "scatter_add": _make_scatter("scatter_add", "r + a"),
     "scatter_reduce.two": _scatter_reduce,
 }

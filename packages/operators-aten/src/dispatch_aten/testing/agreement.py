@@ -171,7 +171,14 @@ def own_kernels(device: TestedDevice, sample: Sample) -> tuple[str, ...]:
         if expected := run_on_cpu(sample):
             arguments |= {name: OUTS[""](out, device.name, []) for name, out in expected.outs.items()}
         call(sample, arguments)
+    _drain(device)
     return tuple(sorted({event.name for event in profile.events if device.is_own_call(event)}))
+
+
+def _drain(device: TestedDevice) -> None:
+    """Wait for a device whose commands may have failed, so that no other check meets their errors."""
+    with suppress(Exception):
+        dc.synchronize(device.name)
 
 
 def lacking_dtypes(device: TestedDevice, name: str, error: Exception) -> set[str]:
@@ -342,6 +349,7 @@ def check_refusal(device: TestedDevice, sample: Sample) -> bool:
             if device.has_values and _is_array(result):
                 get(result)
     except Exception:  # noqa: BLE001  # a device refuses in its own way
+        _drain(device)
         if is_unchanged and device.has_values and before != [*_contents(arguments, device=True)]:
             raise DisagreementError("the call is refused, and an argument has changed") from None
         return True
