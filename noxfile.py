@@ -401,11 +401,17 @@ def arrays(session: nox.Session) -> None:
 
 @nox.session(requires=["wheels"])
 def opencl(session: nox.Session) -> None:
-    """Run the tests of the example over OpenCL, on this machine's processor, and verify it; arguments go to ``verify``."""
+    """Run the tests of the device over OpenCL, on this processor, and verify a tenth, drawn with the day as the seed.
+
+    ``DISPATCH_DRAWN_SHARE=1`` verifies all; arguments after ``--`` go to ``verify``.
+    """
     _install_wheels(session, "test", "opencl")
     session.install("--no-compile", "--no-deps", "--no-build-isolation", "examples/opencl_backend")
     _pytest(session, "-p", "dispatch_aten.testing.plugin", "--dispatch-device=opencl", "examples/opencl_backend/tests")
-    session.run("python", "-m", "dispatch_core", "verify", "opencl", *session.posargs)
+    share = os.environ.get("DISPATCH_DRAWN_SHARE", "0.1")
+    seed = dt.datetime.now(tz=dt.UTC).date().strftime("%Y%m%d")
+    drawn = [] if share == "1" else ["--draw", share, "--seed", seed]
+    session.run("python", "-m", "dispatch_core", "verify", "opencl", *drawn, *session.posargs)
 
 
 @nox.session(requires=["wheels"], default=False)
