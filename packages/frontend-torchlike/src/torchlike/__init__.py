@@ -76,7 +76,7 @@ _NAMES = {
     "surface.futures": "Future",
     "surface.stand_in": "install_as_torch",
     "device_modules.absent_devices": "cpu",
-    "device_modules.modules": "get_device_module",
+    "device_modules.modules": "_register_device_module get_device_module",
     "accelerator": "",
     "amp": "GradScaler autocast is_autocast_available",
     "amp.settings": "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype"

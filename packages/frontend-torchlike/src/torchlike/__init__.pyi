@@ -90,6 +90,7 @@ from . import special as special
 from .surface.futures import Future as Future
 from .surface.stand_in import install_as_torch as install_as_torch
 from .device_modules.absent_devices import cpu as cpu
+from .device_modules.modules import _register_device_module as _register_device_module
 from .device_modules.modules import get_device_module as get_device_module
 from . import accelerator as accelerator
 from .amp import GradScaler as GradScaler

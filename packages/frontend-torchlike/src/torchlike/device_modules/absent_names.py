@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+#: Those that torch itself has a module for.
+TORCHS: Final = ("cuda", "xpu", "mps", "mtia")
 #: The device's name → its name in torch's errors. Programs ask these modules before they know what a machine has.
-ABSENT: Final = {name: name.upper() for name in "cuda xpu mps mtia npu".split()}
+ABSENT: Final = {name: name.upper() for name in (*TORCHS, "npu")}
 #: The devices that are places of arrays and nothing else: their modules are torch's own, or none.
 PLAIN: Final = ("cpu", "meta")

@@ -18,10 +18,12 @@ from ..names.lazy_names import LeftOut
 from ..tensors.tensor import Tensor
 from .absent_names import ABSENT, PLAIN
 
-__all__ = ["KNOWN", "find_part", "is_method_taken", "note_devices"]
+__all__ = ["GENERATED", "KNOWN", "find_part", "is_method_taken", "note_devices"]
 
 #: The devices whose names the core has told.
 KNOWN: Final[set[str]] = set()
+#: The devices whose methods the program asked for, be there a backend or not.
+GENERATED: Final[set[str]] = set()
 _QUESTION: Final = "is_"
 
 
@@ -38,7 +40,7 @@ class DeviceMethod(LeftOut):
     @api_boundary
     def __get__(self, instance: Any, owner: type) -> Any:
         device = self._name.removeprefix(_QUESTION)
-        if runtime.has_interface(device):
+        if _has_methods(device):
             if device != self._name:
                 return self if instance is None else instance.device.type == device
             return partial(_move, device) if instance is None else partial(_move, device, instance)
@@ -48,6 +50,10 @@ class DeviceMethod(LeftOut):
 
     def __set__(self, instance: Any, value: Any) -> None:
         raise AttributeError(f"attribute {self._name!r} of {type(instance).__name__!r} objects is not writable")
+
+
+def _has_methods(device: str) -> bool:
+    return device in GENERATED or runtime.has_interface(device)
 
 
 def to_place(name: str, device: Any) -> dc.Device:
@@ -96,4 +102,4 @@ def note_devices(names: Iterable[str]) -> None:
 
 def find_part(owner: Any, name: str) -> Callable[..., Any] | None:
     """Return the method of a module, or of a packed sequence, that moves it to a device; None for other names."""
-    return partial(owner._move_to_device, name) if name in KNOWN and runtime.has_interface(name) else None
+    return partial(owner._move_to_device, name) if name in KNOWN and _has_methods(name) else None

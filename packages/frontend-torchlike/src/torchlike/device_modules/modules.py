@@ -22,7 +22,7 @@ from ..names.spelling import spell
 from .absent_names import ABSENT, PLAIN
 from .device_functions import DeviceFunctions
 
-__all__ = ["find_module", "get_device_module", "make_getter", "register_device_module"]
+__all__ = ["find_module", "get_device_module", "make_getter"]
 
 _FUNCTIONS: Final[dict[str, DeviceFunctions]] = {}
 _MODULES: Final[dict[str, ModuleType]] = {}
@@ -125,7 +125,7 @@ def get_device_module(device: Any = None) -> Any:
     return module
 
 
-def register_device_module(device_type: str, module: Any) -> None:
+def _register_device_module(device_type: str, module: Any) -> None:
     """Use a module of the program's own as that of a device (source: ``torch._register_device_module``).
 
     Raises ``RuntimeError`` where one was registered before.
@@ -134,4 +134,7 @@ def register_device_module(device_type: str, module: Any) -> None:
     if name in _REGISTERED:
         raise RuntimeError(f"The runtime module of '{name}' has already been registered with '{_REGISTERED[name]}'")
     _REGISTERED[name] = module
+    import torchlike  # which may have the device's own module, where a program has imported that
+
+    setattr(torchlike, name, module)
     sys.modules[spell(f"torchlike.{name}")] = module

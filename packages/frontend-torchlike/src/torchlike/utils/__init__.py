@@ -7,6 +7,7 @@ from typing import Final
 from ..names.lazy_names import load_names
 
 _NAMES: Final = {
+    "backend_registration": "generate_methods_for_privateuse1_backend rename_privateuse1_backend",
     "checkpoint": "",
     "data": "",
     "deterministic": "",

@@ -4,6 +4,9 @@ Made by ``python tools/generate_stubs.py``; the lint session compares it.
 """
 
 
+from .backend_registration import generate_methods_for_privateuse1_backend as generate_methods_for_privateuse1_backend
+from .backend_registration import rename_privateuse1_backend as rename_privateuse1_backend
+from . import backend_registration as backend_registration
 from . import checkpoint as checkpoint
 from . import data as data
 from . import deterministic as deterministic
@@ -18,6 +21,8 @@ from . import swapping as swapping
 from . import tensorboard as tensorboard
 from . import weak as weak
 __all__ = [
+    "generate_methods_for_privateuse1_backend",
+    "rename_privateuse1_backend",
     "set_module",
     "swap_tensors",
 ]

@@ -1,0 +1,69 @@
+"""What programs for torch call to bring a device of their own (source: ``torch.utils.backend_registration``).
+
+Here a device is brought by a backend, and has its module and its methods at once; these functions are accepted beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..device_modules.absent_names import PLAIN, TORCHS
+from ..device_modules.device_methods import GENERATED, note_devices
+from ..names.spelling import spell
+
+__all__ = ["generate_methods_for_privateuse1_backend", "rename_privateuse1_backend"]
+
+_DEFAULT = "privateuseone"
+_privateuse1_backend_name = _DEFAULT
+
+
+def rename_privateuse1_backend(backend_name: str) -> None:
+    """Name the device that the program brings (source: ``torch.utils.rename_privateuse1_backend``).
+
+    A backend has to provide a device of the name, as an installed distribution or by `dispatch_core.register_backend`; the
+    device has its own name anyway.
+
+    Args:
+        backend_name: The name.
+
+    Raises ``RuntimeError`` for the name of one of torch's devices, and for a second name.
+    """
+    global _privateuse1_backend_name
+    if backend_name in (*TORCHS, *PLAIN):
+        raise RuntimeError(f"Cannot register privateuse1 backend with in-tree device name: {backend_name}")
+    if _privateuse1_backend_name not in (_DEFAULT, backend_name):
+        raise RuntimeError(
+            f"torch.register_privateuse1_backend() has already been set! Current backend: {_privateuse1_backend_name}"
+        )
+    _privateuse1_backend_name = backend_name
+
+
+def generate_methods_for_privateuse1_backend(
+    for_tensor: bool = True,
+    for_module: bool = True,
+    for_packed_sequence: bool = True,
+    for_storage: bool = False,
+    unsupported_dtype: Sequence[Any] | None = None,
+) -> None:
+    """Give tensors, modules and packed sequences the methods of the device that was named (source: ``torch.utils``).
+
+    Those of a device whose backend has an interface are there already. Storages are only read here, and get none.
+
+    Args:
+        for_tensor: Whether tensors get them, and with them modules and packed sequences.
+        for_module: Accepted.
+        for_packed_sequence: Accepted.
+        for_storage: Accepted.
+        unsupported_dtype: Accepted.
+
+    Raises ``RuntimeError`` for a second call.
+    """
+    name = _privateuse1_backend_name
+    if name in GENERATED:
+        raise RuntimeError(
+            f"The custom device module of <class '{spell('torchlike.Tensor')}'> has already been registered with is_{name}"
+        )
+    if for_tensor:
+        GENERATED.add(name)
+        note_devices([name])
