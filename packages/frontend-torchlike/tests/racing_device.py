@@ -56,10 +56,14 @@ class Racing:
     chosen: dict
     races: list
     lanes: list
+    #: How kernels report that they have failed, after they have returned: by "number", by "stream" alone, or not.
+    late = ""
+    number = 0
+    reports: list
 
     @classmethod
     def reset(cls):
-        cls.index, cls.chosen, cls.races = 0, {}, []
+        cls.index, cls.chosen, cls.races, cls.reports = 0, {}, [], []
         cls.lanes = [Lane(index, f"default {index}") for index in range(2)]
 
     @classmethod
@@ -76,6 +80,9 @@ class Racing:
                     cls.races.append(f"{name} on {lane} reads what {maker} makes")
         lane.clock[lane] += 1
         lane.launched.append(name)
+        if Racing.late and name == "exp" and any((array.values > 50).any() for array in read):
+            number = Racing.number if Racing.late == "number" else None
+            cls.reports.append((number, lane, OverflowError("a value above 50")))
         lane.time += 5.0 if name == "exp" else 1.0
         for array in made:
             array.maker = lane, lane.clock[lane]
@@ -217,9 +224,20 @@ KERNELS = {
 }
 
 
-def register():
-    """Register the device; the handle takes it back."""
+def _note_number(number):
+    Racing.number = number
+
+
+def _take_reports():
+    found, Racing.reports = Racing.reports, []
+    return found
+
+
+def register(late=""):
+    """Register the device; the handle takes it back. With ``late`` it reports errors after its kernels have returned."""
     Racing.reset()
+    Racing.late = late
+    reporting = {"launched": _note_number, "reports": _take_reports} if late else {}
     grids = dc.ArrayType(
         Grid,
         shape=lambda grid: grid.values.shape,
@@ -229,7 +247,12 @@ def register():
         current_device=lambda: Racing.index,
     )
     interface = dc.DeviceInterface(
-        current=lambda: Racing.index, exchange=exchange, streams=Streams, events=Event, timed_event=Event.create
+        current=lambda: Racing.index,
+        exchange=exchange,
+        streams=Streams,
+        events=Event,
+        timed_event=Event.create,
+        **reporting,
     )
     return dc.register_backend(
         dc.BackendInfo(NAME, array_types=(grids,)),

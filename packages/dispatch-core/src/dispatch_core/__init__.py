@@ -13,6 +13,7 @@ from .devices import provide_accelerator as _provide_accelerator
 from .errors import (
     AmbiguousOverloadError,
     ArgumentError,
+    AsyncDeviceError,
     BackendError,
     BackendNotFoundError,
     BackendUnavailableError,
@@ -291,6 +292,7 @@ __all__ = [
     "AmbiguousOverloadError",
     "ArgumentError",
     "ArrayType",
+    "AsyncDeviceError",
     "AutogradFormula",
     "Availability",
     "BackendError",

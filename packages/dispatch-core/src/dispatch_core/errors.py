@@ -150,6 +150,10 @@ class BackendUnavailableError(BackendError):
     """The plugin is loaded, but its device cannot be opened on this machine."""
 
 
+class AsyncDeviceError(BackendError):
+    """A device has reported that a call failed after it had been launched; the device's own error is the cause."""
+
+
 class DevkitNotFoundError(DispatchError, ImportError):
     """A tool was asked for that the distribution dispatch-devkit has, and it is not installed."""
 

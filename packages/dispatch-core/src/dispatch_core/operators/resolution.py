@@ -24,6 +24,7 @@ from .._record import Record, replace
 from ..arrays.access import computes_late
 from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.indices import SEVERAL
+from ..arrays.launches import find_log, number_kernel
 from ..arrays.layouts import find_hint, have_history, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
 from ..arrays.protocols import refuse_mixed
@@ -218,6 +219,11 @@ class Resolution(Record):
         of_tensors = registration.takes_tensors
         if boundary is not None and key is not None and registration.key is key.registered_as and not of_tensors:
             specialized = runners.make_specialized_kernels(entry, keyset, self.slot.specialized)
+            if (log := find_log(key)) is not None:
+                fn = number_kernel(fn, entry, log, len(prefix))
+                specialized = tuple(
+                    (place, value, number_kernel(each, entry, log)) for place, value, each in specialized
+                )
             watch = make_watch(entry, boundary, registration, self.slot.specialized)
             run = engine.make_backend_runner(KernelCall(entry, boundary, fn, prefix, specialized, watch, below))
             return self._unless_elsewhere(run, boundary)

@@ -157,9 +157,14 @@ class DeviceHooks:
         return self._call(name, "dispatch_plan", program=program) if name in self._loaded else None
 
     def synchronize(self, name: str) -> None:
-        """Wait for a device, if it is loaded and its plugin can."""
-        if name in self._loaded:
-            self._call(name, "dispatch_synchronize")
+        """Wait for all indices of a device, if it is loaded and its plugin can."""
+        if name not in self._loaded:
+            return
+        wait = self.device_interface(name).synchronize
+        if wait is not None:
+            for index in sorted({index or 0 for each, index in self._opened if each == name}):
+                wait(index)
+        self._call(name, "dispatch_synchronize")
 
     def _compute_late(self, info: BackendInfo) -> BackendInfo:
         """Return the description of a backend with the hook ``dispatch_compute``."""

@@ -150,7 +150,10 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
                 from dispatch_core.arrays.indices import forget_indices
 
                 forget_indices(name, handle.key)
-            self._interfaces.pop(name, None)
+            if self._interfaces.pop(name, None) is not None:
+                from dispatch_core.arrays.launches import LOGS
+
+                LOGS.pop(name, None)
             note_memory_errors(name, None)
             self._opened = {opened for opened in self._opened if opened[0] != name}
             undo, handle.undo = handle.undo, []

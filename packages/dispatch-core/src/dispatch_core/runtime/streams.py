@@ -13,6 +13,7 @@ from ..tracebacks import api_boundary
 from .guards import OnDevice, find_interface, resolve
 from .interface import DeviceInterface
 from .stream_operators import defer, run_recorded
+from .synchronization import raise_reported
 
 __all__ = ["Event", "Stream", "current_stream", "default_stream", "has_streams", "set_stream"]
 
@@ -74,6 +75,7 @@ class Stream:
         """Wait until all work that was queued here is done; recorded calls are queued first."""
         run_recorded("Stream.synchronize")
         _with_streams(self.device)[0].streams.synchronize(self.native_handle)
+        raise_reported(self.device_type, self.native_handle)
 
     @api_boundary
     def wait_event(self, event: Event) -> None:
@@ -152,7 +154,7 @@ class Event:
     ``BackendError`` for a device whose backend has no events, or none with time.
     """
 
-    __slots__ = ("__weakref__", "_handle", "_index", "device_type", "enable_timing")
+    __slots__ = ("__weakref__", "_handle", "_index", "_stream", "device_type", "enable_timing")
 
     @api_boundary
     def __init__(
@@ -173,6 +175,8 @@ class Event:
         self._index = found.index or 0
         #: The backend's event, None until it is recorded.
         self._handle: Any = None
+        #: The stream in which it was recorded last.
+        self._stream: Any = None
 
     @property
     def device(self) -> Device:
@@ -198,6 +202,7 @@ class Event:
                 f"Event device {self.device} does not match recording stream's device {stream.device}",
                 hint="make an event for each device",
             )
+        self._stream = stream.native_handle
         if not defer("record", stream.device, self._handle, stream.native_handle):
             interface.events.record(self._handle, stream.native_handle)
 
@@ -221,6 +226,7 @@ class Event:
         run_recorded("Event.synchronize")
         if self._handle is not None:
             find_interface(self.device_type).events.synchronize(self._handle)
+            raise_reported(self.device_type, self._stream)
 
     @api_boundary
     def elapsed_time(self, end_event: Event) -> float:

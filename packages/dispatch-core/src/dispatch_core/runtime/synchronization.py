@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..arrays.late_arrays import COMPUTED_FOR, waiting
+from ..arrays.launches import LOGS
 from ..arrays.owners import DEVICE_KEYS, device_key
 from ..devices import Device
 from ..discovery import loader
@@ -31,6 +32,14 @@ def synchronize(device: str | Device | None = None) -> None:
             reader.compute(arrays)
     for name in [wanted] if wanted is not None else list(DEVICE_KEYS):
         loader().synchronize(name)
+        raise_reported(name)
+
+
+def raise_reported(device: str, stream: object = None) -> None:
+    """Raise an error that a device has reported, of one stream that was waited for, or where it is None of any."""
+    log = LOGS.get(device)
+    if log is not None:
+        log.raise_reported(stream, everywhere=stream is None)
 
 
 def computed_for_sizes() -> dict[str, int]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays import owners
+from dispatch_core.arrays.launches import LaunchLog, find_log, number_step
 from dispatch_core.calls import conformance
 from dispatch_core.discovery import loader
 from dispatch_core.errors import BackendError, DispatchError, KernelResultError
@@ -165,13 +166,26 @@ def complete(found: ProgramFingerprint, program: Program, device: DispatchKey) -
     planned = _ask_planner(program, device) if live else []
     runs_last = {step.nodes[-1]: step for step in planned}
     covered = {node for step in planned for node in step.nodes}
+    log = find_log(device) if planned else None
     order: list[tuple[tuple[int, ...], Callable[[list[Any]], None], PlannedStep | None]] = []
     for index, node in enumerate(program.nodes):
         if index in runs_last:
-            order.append((runs_last[index].nodes, runs_last[index].run, runs_last[index]))
+            step = runs_last[index]
+            run = step.run if log is None else _number(step, program, log)
+            order.append((step.nodes, run, step))
         elif index not in covered:
             order.append(((index,), node.runner(), None))
     return Plan(list(_add_frees(program, order, live)), planned, dropped)
+
+
+def _number(step: PlannedStep, program: Program, log: LaunchLog) -> Callable[[list[Any]], None]:
+    """Return the function of a planned step, numbered as one call; see Note [Late errors] in `launches`."""
+    nodes = [program.nodes[index] for index in step.nodes]
+    made = [each.index for node in nodes for each in node.outputs if each is not None]
+    read = {each.index for node in nodes for each in node.inputs()}.difference(made)
+    written = {each.index for node in nodes for each in node.written}
+    name = ", ".join(node.name for node in nodes)
+    return number_step(step.run, name, tuple(sorted(read)), tuple(sorted({*made, *written})), log)
 
 
 def _ask_planner(program: Program, device: DispatchKey) -> list[PlannedStep]:

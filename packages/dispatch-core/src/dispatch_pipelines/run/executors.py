@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays import owners
 from dispatch_core.arrays.indices import SEVERAL
+from dispatch_core.arrays.launches import LOGS, here
 from dispatch_core.arrays.thread_device import work_on
 from dispatch_core.calls import call_trace, conformance
 from dispatch_core.display.progress_reports import reporter
@@ -222,6 +223,9 @@ class PlanRun:
         try:
             for part in self._plan.parts if active.get() is None else map(self._watch, self._plan.parts):
                 self._begun += 1
+                if LOGS:
+                    step = self._found.steps[part.nodes[-1]]
+                    here.place = None if step.code is None else (step.code, step.instruction)
                 try:
                     part.run(values)
                 except Exception as error:  # noqa: BLE001  # kept until the result is read
@@ -247,6 +251,9 @@ class PlanRun:
         except BaseException:
             self.publish_results()
             raise
+        finally:
+            if LOGS:
+                here.place = None
         return self._run_rest(raised, report, is_wrong=is_wrong)
 
     def _watch(self, part: Part) -> Part:
@@ -353,6 +360,8 @@ def _attempt(step: Step) -> Any:
     if error is not None:
         return error
     values = [*map(with_arrays, step.values), *step.outputs]
+    if LOGS and step.code is not None:
+        here.place = step.code, step.instruction
     try:
         Node.alone(type(step), len(step.values), len(step.outputs))(values)
         for output, array in zip(step.outputs, values[len(step.values) :], strict=True):
@@ -368,6 +377,8 @@ def _attempt(step: Step) -> Any:
     finally:
         # The traceback of an error must not keep them.
         values.clear()
+        if LOGS:
+            here.place = None
     return None
 
 

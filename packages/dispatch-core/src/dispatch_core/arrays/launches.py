@@ -1,0 +1,253 @@
+"""Errors that a device reports after its kernels have returned: which call failed, and whose results are wrong.
+
+Note [Late errors]
+    A device whose interface has ``reports`` is told the number of each kernel's call, and names it when it reports an error,
+    or names the stream alone. A log keeps, back to the last clean synchronisation of a stream, each call with the calls that
+    wrote the memory which it read, and for each memory the call that wrote it last. So the results of a failed call, and of
+    all that were made from them, are known by their memory: to use one raises the error, each time. The first
+    synchronisation of the stream raises it, too, once. A log has at most `_KEPT` calls; an error of an older one counts as
+    one of the whole stream.
+
+    ``DISPATCH_LAUNCH_BLOCKING=1`` waits for the device after each call, so that the call itself raises.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from .._record import Record
+from ..discovery import loader
+from ..errors import AsyncDeviceError
+from ..forks import Order, forkable
+from .access import storage_of
+from .owners import ARRAY_TYPES, KEY_DEVICES
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from ..keys.table import DispatchKey
+    from ..operators.entry import OperatorEntry
+
+_KEPT: Final = 4096
+_VARIABLE: Final = "DISPATCH_LAUNCH_BLOCKING"
+_numbers: Final = itertools.count(1)
+#: A device's name → its log; devices without late errors have none.
+LOGS: Final[dict[str, LaunchLog]] = {}
+
+
+class _Here(threading.local):
+    """The recorded call that a pipeline runs in this thread: its code and the instruction in it."""
+
+    place: tuple[CodeType, int] | None = None
+
+
+here: Final = _Here()
+
+
+class Launch(Record):
+    """One kernel's call, or planned step: its number, its operators, its stream, and the calls whose results it read."""
+
+    number: int
+    name: str
+    stream: Any
+    sources: frozenset[int]
+    place: tuple[CodeType, int] | None
+
+
+class LaunchLog:
+    """The calls of one device, and the errors that it has reported."""
+
+    def __init__(self, device: str, interface: Any) -> None:
+        self.device, self.interface = device, interface
+        self._lock = forkable(Order.MEMORY)
+        self._launches: deque[Launch] = deque(maxlen=_KEPT)
+        #: Memory → the number and the stream of the call that wrote it last.
+        self._writers: dict[Hashable, tuple[int, Any]] = {}
+        #: The number of a call that failed, or that read what one had made → the error.
+        self._failed: dict[int, AsyncDeviceError] = {}
+        #: The errors that no synchronisation has raised, each with its stream.
+        self._unread: list[tuple[Any, AsyncDeviceError]] = []
+
+    def begin(self, arrays: Iterable[Any]) -> tuple[int, frozenset[int]]:
+        """Give a call its number; return it, and those of the calls that wrote what it reads.
+
+        Raises the error of memory that a failed call has written.
+        """
+        found = {writer[0] for array in arrays if (writer := self._writers.get(storage_of(array))) is not None}
+        if self._failed:
+            for number in found:
+                if (error := self._failed.get(number)) is not None:
+                    raise error.with_traceback(None)
+        number = next(_numbers)
+        if self.interface.launched is not None:
+            self.interface.launched(number)
+        return number, frozenset(found)
+
+    def end(self, number: int, name: str, sources: frozenset[int], made: Iterable[Any]) -> None:
+        """Keep a call that has been launched, and what it writes."""
+        stream = self._current_stream()
+        with self._lock:
+            self._launches.append(Launch(number, name, stream, sources, here.place))
+            for array in made:
+                self._writers[storage_of(array)] = number, stream
+            if len(self._writers) > 2 * _KEPT:
+                for key in list(self._writers)[:_KEPT]:
+                    del self._writers[key]
+
+    def raise_reported(self, stream: Any = None, *, everywhere: bool = False) -> None:
+        """Ask for reports, and raise the first error of a stream that was waited for, or of any."""
+        with self._lock:
+            for number, where, error in list(self.interface.reports() or ()):
+                self._mark(number, where, error)
+            for place, (where, late) in enumerate(self._unread):
+                if everywhere or where == stream:
+                    del self._unread[place]
+                    raise late
+            self._forget(stream, everywhere=everywhere)
+
+    def _mark(self, number: int | None, stream: Any, error: BaseException) -> None:
+        launch = next((each for each in self._launches if each.number == number), None)
+        if launch is not None:
+            failed, stream = {launch.number}, launch.stream
+        else:
+            written = [writer for writer in self._writers.values() if stream is None or writer[1] == stream]
+            failed = {each for each, _ in written}
+            failed |= {each.number for each in self._launches if stream is None or each.stream == stream}
+        late = self._describe(launch, stream, error)
+        for each in self._launches:
+            if not failed.isdisjoint(each.sources):
+                failed.add(each.number)
+        for each_number in failed:
+            self._failed.setdefault(each_number, late)
+        self._unread.append((stream, late))
+
+    def _describe(self, launch: Launch | None, stream: Any, error: BaseException) -> AsyncDeviceError:
+        what = "a call" if launch is None else launch.name
+        text = f"{what} failed on {self.device} after it had been launched: {type(error).__name__}: {error}"
+        if stream is not None:
+            text += f"\nLaunched on {stream!r}"
+        if launch is not None and launch.place is not None:
+            text += f"\nRecorded at {_line_of(*launch.place)}"
+        late = AsyncDeviceError(text, hint=f"{_VARIABLE}=1 raises it at the call itself")
+        late.__cause__ = error
+        return late
+
+    def _forget(self, stream: Any, *, everywhere: bool) -> None:
+        """Forget the calls of a stream that have ended well."""
+        kept = [each for each in self._launches if not everywhere and each.stream != stream]
+        self._launches = deque(kept, maxlen=_KEPT)
+        for key, (number, where) in list(self._writers.items()):
+            if number not in self._failed and (everywhere or where == stream):
+                del self._writers[key]
+
+    def _current_stream(self) -> Any:
+        if self.interface.streams is None:
+            return None
+        return self.interface.streams.current(0 if self.interface.current is None else self.interface.current())
+
+    def after_read(self) -> None:
+        """Raise what the device has reported of the current stream, which was waited for by a copy to the host."""
+        self.raise_reported(self._current_stream())
+
+    def wait(self) -> None:
+        """Wait for the current stream, and raise what the device has reported."""
+        stream = self._current_stream()
+        if stream is not None:
+            self.interface.streams.synchronize(stream)
+        elif self.interface.synchronize is not None:
+            self.interface.synchronize(0 if self.interface.current is None else self.interface.current())
+        self.raise_reported(stream)
+
+
+class _Silent:
+    """The reports of a device without any, for calls that are waited for."""
+
+    def __init__(self, interface: Any) -> None:
+        self._interface = interface
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._interface, name)
+
+    @staticmethod
+    def reports() -> tuple[()]:
+        return ()
+
+
+def find_log(key: DispatchKey | None) -> LaunchLog | None:
+    """Return the log of the device of a key, made at the first need; None where its calls are not numbered."""
+    name = None if key is None else KEY_DEVICES.get(key.backend)
+    if name is None:
+        return None
+    found = LOGS.get(name)
+    if found is None and loader().is_loaded(name):
+        interface: Any = loader().device_interface(name)
+        if interface.reports is not None:
+            found = LOGS[name] = LaunchLog(name, interface)
+        elif is_blocking() and (interface.streams is not None or interface.synchronize is not None):
+            found = LOGS[name] = LaunchLog(name, _Silent(interface))
+    return found
+
+
+def is_blocking() -> bool:
+    """Return whether each call is waited for: ``DISPATCH_LAUNCH_BLOCKING``."""
+    return os.environ.get(_VARIABLE, "").strip() not in ("", "0")
+
+
+def number_kernel(fn: Callable[..., Any], entry: OperatorEntry, log: LaunchLog, skip: int = 0) -> Callable[..., Any]:
+    """Return a kernel whose calls are numbered; the first ``skip`` arguments are not the operator's.
+
+    See Note [Late errors].
+    """
+    signature = entry.signature
+    parameters = () if signature is None else signature.parameters
+    named = frozenset(parameters[index].name for index in (() if signature is None else signature.writes))
+    places = [skip + place for place, each in enumerate(parameters) if each.name in named]
+    is_view = signature is not None and any(result.kind == "view" for result in signature.results)
+    waits = is_blocking()
+
+    def launch(*args: Any, **kwargs: Any) -> Any:
+        number, sources = log.begin([*_arrays_in(args), *_arrays_in(kwargs.values())])
+        result = fn(*args, **kwargs)
+        if result is NotImplemented or is_view:
+            return result  # a view is made on the host
+        made = [*_arrays_in([result]), *_arrays_in(args[place] for place in places if place < len(args))]
+        made += _arrays_in(value for name, value in kwargs.items() if name in named)
+        log.end(number, entry.name, sources, made)
+        if waits:
+            log.wait()
+        elif not made:
+            log.after_read()
+        return result
+
+    return launch
+
+
+def number_step(
+    run: Callable[[list[Any]], None], name: str, reads: tuple[int, ...], makes: tuple[int, ...], log: LaunchLog
+) -> Callable[[list[Any]], None]:
+    """Return the function of a planned step with a number; ``reads`` and ``makes`` are the indices of its values."""
+
+    def launch(values: list[Any]) -> None:
+        number, sources = log.begin([each for index in reads if type(each := values[index]) in ARRAY_TYPES])
+        run(values)
+        log.end(number, name, sources, [each for index in makes if type(each := values[index]) in ARRAY_TYPES])
+
+    return launch
+
+
+def _arrays_in(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _arrays_in(value)
+        elif type(value) in ARRAY_TYPES:
+            yield value
+
+
+def _line_of(code: CodeType, offset: int) -> str:
+    lines = (line for start, end, line in code.co_lines() if start <= offset < end and line is not None)
+    return f"{code.co_filename}:{next(lines, code.co_firstlineno)}"
