@@ -105,7 +105,8 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None,
     kernel, compared, calls, unfit, missing = device.kernel_of(name), 0, 0, set(), set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for sample in chain(op_samples(name), further_samples(name, device.dtypes, seed)):
+        plain = [*op_samples(name)]
+        for sample in chain(plain, further_samples(name, device.dtypes, seed, plain)):
             if limit is not None and compared >= limit:
                 break
             expected = run_on_cpu(sample)
@@ -140,7 +141,7 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None,
                 return _fault(device, sample, error, kernel, compared)
             compared += 1
         if compared and (limit is None or compared < limit):
-            for sample in list_refusals(next(iter(op_samples(name)))):
+            for sample in list_refusals(plain[0]):
                 try:
                     compared += check_refusal(device, sample)
                 except DisagreementError as error:
@@ -418,6 +419,8 @@ def compare_values(name: str, where: str, found: Array, other: Array, coarsest: 
         raise DisagreementError(
             f"{where} comes to the host as {found.dtype}{list(found.shape)}, the cpu's as {other.dtype}{list(other.shape)}"
         )
+    if found.tobytes() == other.tobytes():
+        return
     if is_up_to_sign(name):
         found, other = np.abs(found), np.abs(other)
     exact = (0.0, 0.0)

@@ -68,7 +68,7 @@ def _elu_backward(
         grown = aten.exp.default(aten.mul.Scalar(self_or_result, input_scale))
         slope = aten.mul.Scalar(grown, alpha * scale * input_scale)
     curved = aten.mul.Tensor(grad_output, slope)
-    return aten.where.self(aten.gt.Scalar(self_or_result, 0), aten.mul.Scalar(grad_output, scale), curved)
+    return aten.where.self(aten.le.Scalar(self_or_result, 0), curved, aten.mul.Scalar(grad_output, scale))
 
 
 def _threshold(self: Array, threshold: Number, value: Number) -> Array:
@@ -163,7 +163,7 @@ def _rrelu_with_noise(
 ) -> tuple[Array, Array]:
     RULES["rrelu_with_noise_functional"](meta_of(self), meta_of(noise), lower, upper, training)
     if not training:
-        return aten.leaky_relu.default(self, (lower + upper) / 2), noise
+        return aten.leaky_relu.default(self, (lower + upper) / 2), aten.clone.default(noise)
     # torch draws a number for each negative element alone, in order: the n-th of them takes the n-th number.
     negative = aten.le.Scalar(self, 0)
     draws = aten.rand.generator((numel(self),), generator=generator, dtype=float64, device=dc.device(self))

@@ -100,7 +100,7 @@ def _rrelu(
         if self.dtype == float16:
             raise UnsupportedError("\"rrelu_with_noise_out_cpu\" not implemented for 'Half'")
     refuse_kinds("leaky_relu_cpu", "bic", self.dtype)
-    return elementwise(self), noise
+    return elementwise(self), preserve_format(noise)
 
 
 def _rrelu_backward(

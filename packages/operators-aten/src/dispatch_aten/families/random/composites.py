@@ -108,7 +108,7 @@ def _bernoulli(self: Array, *, generator: Any = None) -> Array:
 
 
 def _bernoulli_p(self: Array, p: float, *, generator: Any = None) -> Array:
-    RULES["bernoulli_.float"](meta_of(self), p)
+    RULES["bernoulli.p"](meta_of(self), p)
     draws = aten.empty_like.default(self, dtype=get_default_dtype(), memory_format=0)
     return cast(aten.lt.Scalar(_uniform(draws, generator=generator), p), dc.dtype(self))
 
@@ -133,7 +133,7 @@ def _bernoulli_tensor_inplace(self: Array, p: Array, *, generator: Any = None) -
 
 
 def _bernoulli_tensor(self: Array, p: Array, *, generator: Any = None) -> Array:
-    RULES["bernoulli_.Tensor"](meta_of(self), meta_of(p))
+    RULES["bernoulli.Tensor"](meta_of(self), meta_of(p))
     draws = aten.empty_like.default(self, dtype=dc.dtype(p))
     return cast(aten.lt.Tensor(_uniform(draws, generator=generator), p), dc.dtype(self))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any, Final
 
@@ -55,12 +55,14 @@ _OUTS: Final = ("none", "small", "another dtype", "offset")
 _FACTORS: Final = {"alpha": (2, -3), "beta": (3, 2)}
 
 
-def further_samples(name: str, dtypes: frozenset[str], seed: int = SEED) -> Iterator[Sample]:
+def further_samples(
+    name: str, dtypes: frozenset[str], seed: int = SEED, plain_ones: Iterable[Sample] = ()
+) -> Iterator[Sample]:
     """Yield further samples of an operator for a device that has these dtypes; which ones the name and the seed decide.
 
-    The cpu backend decides which of them are calls at all, as for `op_samples`.
+    The cpu backend decides which of them are calls at all, as for `op_samples`, whose samples ``plain_ones`` may be.
     """
-    rows = [sample for sample in op_samples(name) if not (sample.change or sample.layout)]
+    rows = [sample for sample in plain_ones or op_samples(name) if not (sample.change or sample.layout)]
     if not rows or not any(True for _ in arrays_in(rows[0].arguments)):
         return
     plain, *others = rows
