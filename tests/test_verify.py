@@ -23,9 +23,9 @@ from dispatch_aten.operators import ATEN
 from dispatch_aten.testing import agreement, host_copies, marks, placing
 from dispatch_aten.testing import report as report_module
 from dispatch_aten.testing.outcomes import Outcome
-from dispatch_aten.testing.progress import Progress
 from dispatch_aten.testing.report import check_that_it_was_used, verify
 from dispatch_aten.testing.samples import has_samples, op_samples
+from dispatch_aten.testing.showing import Progress
 from dispatch_core.__main__ import main
 
 pytestmark = pytest.mark.no_pipeline(reason="raw arrays are compared")

@@ -232,9 +232,11 @@ def _fmod(library: ArrayLibrary) -> Callable[..., Any]:
     xp = library.xp
 
     def fmod(self: Array, other: Array) -> Array:
-        rest = xp.remainder(xp.abs(self), xp.abs(other))
-        dtype = library.dtype_of(self)
-        return xp.copysign(rest, self) if dtype.is_floating_point else xp.where(self < 0, -rest, rest)
+        if library.dtype_of(self).is_floating_point:
+            return xp.copysign(xp.remainder(xp.abs(self), xp.abs(other)), self)
+        # The smallest integer has no absolute value.
+        rest = xp.remainder(self, other)
+        return xp.where((rest != 0) & ((self < 0) != (other < 0)), rest - other, rest)
 
     return fmod
 

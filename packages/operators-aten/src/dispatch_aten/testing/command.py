@@ -18,13 +18,11 @@ from dispatch_core.tools import CommandParser, find_plugin, import_modules, prog
 
 from .checks import wanted_checks
 from .further import SEED
-from .html_report import as_html
 from .marks import Mark, marks_beside, read_marks
 from .outcomes import Outcome
-from .progress import Progress
 from .report import verify
 from .running import Records
-from .text_report import as_text
+from .showing import Progress, as_html, as_text
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -31,7 +31,10 @@ def check_host_copies(device: TestedDevice) -> Outcome:
     for dtype in BY_NAME:
         try:
             put(np.ones(2, dtype), device.name)
-        except Exception:  # noqa: BLE001, S112  # the device, or NumPy, refuses the dtype
+        except Exception as error:  # noqa: BLE001  # the device, or NumPy, refuses the dtype
+            if dtype in device.claimed:
+                said = f"{dtype}: the device's interface lists it, and device_put refuses it: {error}"
+                return Outcome(CHECK, "failed", said, samples=count, place=place_of_error(device.key, error))
             continue
         for shape in _SHAPES:
             try:

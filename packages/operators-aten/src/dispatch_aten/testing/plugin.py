@@ -23,14 +23,14 @@ from dispatch_core.files import write_text
 from . import samples
 from .agreement import TestedDevice, compare_value
 from .checks import NO_FRONTEND
+from .claims import find_claims
 from .command import find_marks
 from .frontends import Adapter, find_adapter
-from .html_report import as_html
 from .marks import KINDS, Mark, read_marks
 from .outcomes import Outcome
 from .placing import leaves
 from .report import Report, check_that_it_was_used
-from .text_report import as_text
+from .showing import as_html, as_text
 
 _CHECKS: Final = Path(__file__).with_name("conformance_checks.py")
 _outcomes: Final = pytest.StashKey[list[Outcome]]()
@@ -114,8 +114,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         return
     used = check_that_it_was_used(name, found)
     state = dc.backends()[name]
-    dtypes = tuple(sorted(TestedDevice.find(name).dtypes))
-    report = Report(name, state.distribution, state.version, dtypes, (*found, used), (), 0.0)
+    claims = find_claims(name, TestedDevice.find(name).dtypes)
+    report = Report(name, state.distribution, state.version, claims, (*found, used), (), 0.0)
     terminalreporter.section(f"conformance of device {name!r}")
     terminalreporter.write(as_text(report))
     if config.option.dispatch_html:

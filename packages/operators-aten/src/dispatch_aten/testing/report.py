@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 import dispatch_core as dc
@@ -13,6 +13,7 @@ import dispatch_core as dc
 from ..operators import KIND_OF
 from .agreement import TestedDevice
 from .checks import STATIC, check_statically, run_check, wanted_checks
+from .claims import Claims, find_claims, find_versions
 from .further import SEED
 from .marks import Mark, apply, check_use
 from .outcomes import Outcome, count
@@ -28,17 +29,32 @@ class Report:
     device: str
     distribution: str
     version: str
-    dtypes: tuple[str, ...]
+    claims: Claims
     outcomes: tuple[Outcome, ...]
     notes: tuple[str, ...]
     seconds: float
     #: The check within which a run was stopped by Ctrl-C; "" for one that came to its end.
     stopped: str = ""
+    #: The options that decide which calls were made: "seed", "share", "samples".
+    run: dict[str, Any] = field(default_factory=dict)
 
     @property
     def faults(self) -> list[Outcome]:
         """Return the outcomes that fail the run."""
         return [outcome for outcome in self.outcomes if outcome.is_fault]
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Return the versions that the report is about."""
+        return find_versions(self.distribution)
+
+    @property
+    def kernels(self) -> dict[str, int]:
+        """Return how many operators have a kernel of the device's own, are composed of others, and have neither."""
+        found = [outcome for outcome in self.outcomes if outcome.check.startswith("aten::")]
+        lacking = sum(outcome.status == "missing" for outcome in found)
+        own = sum(outcome.kernel == "own" for outcome in found)
+        return {"own": own, "composed": len(found) - own - lacking, "missing": lacking}
 
     @property
     def groups(self) -> list[FaultGroup]:
@@ -71,7 +87,9 @@ class Report:
             "fine": not self.faults and not self.stopped,
             "stopped": self.stopped,
             "seconds": round(self.seconds, 2),
-            "dtypes": list(self.dtypes),
+            "run": self.run,
+            "versions": self.versions,
+            "claims": {**asdict(self.claims), "kernels": self.kernels},
             "counts": count(self.outcomes),
             "costs": self.costs,
             "groups": [
@@ -117,7 +135,7 @@ def verify(
     notes: list[str] = []
     stopped = ""
     settings = RunSettings(name, limit, seed, tuple(modules), timeout)
-    dtypes, found = _run(settings, todo, jobs, notes)
+    claims, found = _run(settings, todo, jobs, notes)
     with closing(found):
         try:
             for outcome in found:
@@ -127,21 +145,24 @@ def verify(
             ran = {outcome.check for outcome in outcomes}
             stopped = next((check for check in todo if check not in ran), "")
     if not only and not stopped:
-        outcomes += [check_that_it_was_used(name, outcomes), *check_use(marks, outcomes)]
+        outcomes.append(check_that_it_was_used(name, outcomes))
+        if share >= 1:
+            outcomes += check_use(marks, outcomes)
     order = {check: place for place, check in enumerate(checks)}
     outcomes.sort(key=lambda outcome: order.get(outcome.check, len(order)))
     state = dc.backends()[name]
+    run = {"seed": seed, "share": share, "samples": limit, "only": list(only)}
     seconds = time.perf_counter() - began
-    return Report(name, state.distribution, state.version, dtypes, tuple(outcomes), tuple(notes), seconds, stopped)
+    return Report(name, state.distribution, state.version, claims, tuple(outcomes), tuple(notes), seconds, stopped, run)
 
 
-def _run(settings: RunSettings, checks: Sequence[str], jobs: int, notes: list[str]) -> tuple[tuple[str, ...], Outcomes]:
-    """Return the device's dtypes, and the outcomes as they come."""
+def _run(settings: RunSettings, checks: Sequence[str], jobs: int, notes: list[str]) -> tuple[Claims, Outcomes]:
+    """Return the device's claims, and the outcomes as they come."""
     if jobs:
         pool = WorkerPool(settings, jobs)
-        return pool.dtypes, _run_in_processes(pool, settings, checks, notes)
+        return pool.claims, _run_in_processes(pool, settings, checks, notes)
     device = TestedDevice.find(settings.device)
-    return tuple(sorted(device.dtypes)), _run_here(device, settings, checks, notes)
+    return find_claims(device.name, device.dtypes), _run_here(device, settings, checks, notes)
 
 
 def _run_here(device: TestedDevice, settings: RunSettings, checks: Sequence[str], notes: list[str]) -> Outcomes:

@@ -44,9 +44,11 @@ UNFIT: Final = {
     "_euclidean_dist": ("int64", "uint8", "bool", "int and float"),
     "as_strided": (*LAYOUTS, "0-d"),
     "set_": (*LAYOUTS, "0-d"),
+    "slice_inverse": LAYOUTS,
 }
-#: Kind of operators → the same: no library decomposes matrices with a nan alike, and torch convolves no bytes.
-UNFIT_KINDS: Final = {"linalg": ("nan",), "convolution": ("uint8", "bool")}
+#: Kind of operators → the same: no library decomposes matrices with a nan alike, torch convolves no bytes, and a
+#: nan is not a probability.
+UNFIT_KINDS: Final = {"linalg": ("nan",), "convolution": ("uint8", "bool"), "random": ("nan",)}
 #: The seed of every sample.
 SEED: Final = 4
 

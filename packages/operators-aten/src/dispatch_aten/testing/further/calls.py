@@ -45,6 +45,8 @@ _SQUARE: Final = (
 _DTYPES: Final[tuple[str, ...]] = ("int8", "int16", "int32", "float16", "bfloat16")
 #: Operators whose arguments are sorted.
 _SORTED: Final = ("searchsorted", "bucketize")
+#: Operators of pooling whose arguments are places in another one.
+_PLACES: Final = re.compile("backward|unpool")
 #: Operators that divide integers, which is an error by zero.
 _DIVIDES: Final = re.compile(r"_*[ir]?(div|floordiv|floor_divide|remainder|fmod|mod|true_divide)")
 #: How arrays of further samples lie in memory.
@@ -133,7 +135,7 @@ def _of_values(plain: Sample, dtypes: frozenset[str], random: Any, unfit: tuple[
 
 def _of_sizes(plain: Sample, random: Any) -> Iterator[Sample]:
     name, kind = plain.name, KIND_OF[plain.name]
-    if kind in _ONE_SIZE or name.startswith(_SORTED):
+    if kind in _ONE_SIZE or name.startswith(_SORTED) or (kind == "pooling" and _PLACES.search(name)):
         return
     sizes = [int(random.choice(each)) for each in DRAWN]
     if kind in _ONE_LARGE and not random.integers(6):

@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 
 from dispatch_core.errors import BackendError
 
+from ..claims import Claims
 from ..outcomes import Outcome
 
 #: How long a process may take until it has loaded the device, in seconds.
@@ -71,14 +72,14 @@ class Worker:
             self._answers.put(line)
         self._answers.put("")
 
-    def wait_until_ready(self) -> tuple[str, ...]:
-        """Return the device's dtypes once it is loaded.
+    def wait_until_ready(self) -> Claims:
+        """Return the device's claims once it is loaded.
 
         Raises ``BackendError`` where it cannot be loaded.
         """
         answer = self._next(_START)
         if isinstance(answer, dict) and "dtypes" in answer:
-            return tuple(answer["dtypes"])
+            return Claims(**{name: tuple(names) for name, names in answer.items()})
         said = "" if isinstance(answer, dict) else self._describe_end(answer)
         self._end()
         last = self._last_lines()
@@ -176,8 +177,8 @@ class WorkerPool:
         self._is_closed = False
         self._workers: Final[list[Worker]] = [Worker(settings) for _ in range(jobs)]
         try:
-            #: The device's dtypes.
-            [self.dtypes, *_] = [worker.wait_until_ready() for worker in self._workers]
+            #: The device's claims.
+            [self.claims, *_] = [worker.wait_until_ready() for worker in self._workers]
         except BaseException:
             self.close()
             raise

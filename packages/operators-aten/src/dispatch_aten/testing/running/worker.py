@@ -1,6 +1,6 @@
 """A process that runs checks: it reads their names, line by line, and answers each with its outcome.
 
-Its first answer says the dtypes of the device. What kernels print goes to standard error.
+Its first answer says the claims of the device. What kernels print goes to standard error.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import faulthandler
 import json
 import os
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from dispatch_core.errors import DispatchError
@@ -16,6 +17,7 @@ from dispatch_core.tools import import_modules
 
 from ..agreement import TestedDevice
 from ..checks import run_check
+from ..claims import find_claims
 from ..outcomes import Outcome
 
 
@@ -38,7 +40,7 @@ def main() -> None:
         text, _, hint = str(error).partition("\nHint: ")
         answer({"error": text, "hint": hint or None})
         return
-    answer({"dtypes": sorted(device.dtypes)})
+    answer(asdict(find_claims(device.name, device.dtypes)))
     for line in sys.stdin:
         check = line.rstrip("\n")
         faulthandler.dump_traceback_later(settings["timeout"])

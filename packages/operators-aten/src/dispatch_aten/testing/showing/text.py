@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from .outcomes import STATUSES, count
-from .report import Report
+from ..outcomes import STATUSES, count
+from ..report import Report
 
 _WIDTH = 120
 #: How many operators a missing kernel's cost names.
@@ -24,7 +24,12 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"device {report.device!r}{origin}: {result}, {report.seconds:.1f} s"
     if report.stopped:
         yield f"incomplete: stopped in {report.stopped}, {len(report.outcomes):,} checks ran"
-    yield f"dtypes: {', '.join(report.dtypes)}"
+    yield from _wrap(f"with {', '.join(f'{name} {number}' for name, number in report.versions.items())}")
+    if report.run.get("share", 1) < 1:
+        yield f"a part of the operators: --draw {report.run['share']:g} --seed {report.run['seed']}"
+    yield from _wrap(f"dtypes: {', '.join(report.claims.dtypes)}")
+    if report.claims.parts:
+        yield from _wrap(f"interface: {', '.join(report.claims.parts)}; without {', '.join(report.claims.lacks)}")
     for group in report.groups:
         outcome = group.main
         yield from _wrap(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TextIO
 
-from .outcomes import Outcome
+from ..outcomes import Outcome
 
 #: How many seconds lie between two lines at least: on a terminal, elsewhere.
 _PAUSES: Final = {True: 2.0, False: 1.0}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Final
 
-from .outcomes import STATUSES, Outcome, count
-from .report import Report
+from ..outcomes import STATUSES, Outcome, count
+from ..report import Report
 
 _STYLE: Final = """
 body { font: 14px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; }
@@ -32,14 +32,23 @@ def as_html(report: Report) -> str:
         f"<style>{_STYLE}</style></head><body><h1>{title}</h1>",
         f"<p><b>Incomplete: stopped in {escape(report.stopped)}.</b></p>" * bool(report.stopped),
         f"<p>{'Faults were found.' if report.faults else 'No faults.'} {len(report.outcomes):,} checks",
-        f"in {report.seconds:.1f} s. Dtypes: {escape(', '.join(report.dtypes))}.</p>",
+        f"in {report.seconds:.1f} s.</p>",
+        "<h2>What is claimed</h2>",
+        _table(["", ""], [_row([name, text]) for name, text in _claims(report)]),
+        "<h2>What holds</h2>",
         _table(
             ["status", "checks", "meaning"],
             [_status_row(name, found) for name, found in count(report.outcomes).items()],
         ),
     ]
     if report.faults:
-        parts += ["<h2>Faults</h2>", _outcomes(report.faults)]
+        parts.append("<h2>Faults</h2>")
+        for group in report.groups:
+            parts.append(_outcomes([group.main]))
+            if group.others:
+                head = f"{len(group.others):,} more that run {escape(group.kernel)}"
+                others = [fault for fault in group.faults if fault is not group.main]
+                parts.append(f"<details><summary>{head}</summary>{_outcomes(others)}</details>")
     parts += ["<h2>Kinds of operators</h2>", _kinds_table(kinds)]
     if report.costs:
         rows = [_row([name, str(len(checks)), ", ".join(checks)], numbers={1}) for name, checks in report.costs.items()]
@@ -50,6 +59,15 @@ def as_html(report: Report) -> str:
         parts += [_outcomes(outcomes), "</details>"]
     parts += [f"<p>{escape(note)}</p>" for note in report.notes]
     return "\n".join([*parts, "</body></html>"]) + "\n"
+
+
+def _claims(report: Report) -> Iterator[tuple[str, str]]:
+    yield "versions", ", ".join(f"{name} {number}" for name, number in report.versions.items())
+    yield "run", ", ".join(f"{name} {value}" for name, value in report.run.items() if value not in (None, []))
+    yield "dtypes", ", ".join(report.claims.dtypes)
+    yield "operators", ", ".join(f"{number:,} {name}" for name, number in report.kernels.items())
+    yield "interface", ", ".join(report.claims.parts) or "none"
+    yield "not claimed", ", ".join(report.claims.lacks)
 
 
 def _status_row(status: str, number: int) -> str:
