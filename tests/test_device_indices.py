@@ -227,3 +227,14 @@ def test_closing_the_device_forgets_its_indices():
             x = torchlike.ones(2, device="twin:1")
             with pytest.raises(dc.DeviceMismatchError):
                 x + torchlike.ones(2, device="twin:0")
+
+
+def test_an_explanation_says_where_a_call_runs_and_when_it_is_refused(twin):
+    x, y = (each._dispatch_data for each in twin)
+    assert "it runs on that with index 1, where its arrays lie" in str(dc.explain("aten::add.Tensor", y, y))
+    found = dc.explain("aten::add.Tensor", x, y)
+    with pytest.raises(dc.DeviceMismatchError) as caught:
+        dc.ops.aten.add(x, y)
+    assert str(found.error) == str(caught.value)
+    assert "their frontend decides" in str(dc.explain("aten::add.Tensor", *twin))
+    assert dc.explain("aten::copy_", x, y).error is None

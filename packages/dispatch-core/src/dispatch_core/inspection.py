@@ -17,6 +17,7 @@ from .arrays.protocols import refuse_mixed
 from .calls import call_trace, codegen
 from .calls.call_trace import TracedCall
 from .calls.late_calls import takes_one_unknown
+from .calls.placed_calls import COPIES, MIXED, find_index
 from .calls.reference import arguments_mask, unchecked_mask
 from .discovery import loader
 from .errors import ArgumentError
@@ -69,12 +70,14 @@ __all__ = [
     "BACKEND_PREFIXES",
     "BLOCK",
     "COMPUTED_FOR",
+    "COPIES",
     "FORMS",
     "FRONTENDS",
     "KERNELS",
     "KEY_DEVICES",
     "KEY_TYPES",
     "MARKERS",
+    "MIXED",
     "OPERATORS",
     "OWNERS",
     "STAGES",
@@ -108,6 +111,7 @@ __all__ = [
     "explain_exception",
     "explain_passing_over",
     "find_functional",
+    "find_index",
     "find_masked_off",
     "frontend_of",
     "has_library",

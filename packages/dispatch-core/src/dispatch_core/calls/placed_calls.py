@@ -102,6 +102,14 @@ def make_index_finder(
     return find
 
 
+def find_index(entry: OperatorEntry, mask: int, values: tuple[Any, ...]) -> int | None:
+    """Return the index of the device on which a call runs, `MIXED` for one that is refused or copies between devices.
+
+    None where a single device of the type is in use, and for calls that are not of arrays.
+    """
+    return make_index_finder(entry.signature, mask & SEVERAL[0])(values) if mask & SEVERAL[0] else None
+
+
 def make_index_test(signature: CallSignature, keys: int) -> Callable[[tuple[Any, ...], Device], bool]:
     """Return a function of a call's arguments that says whether a device of their type is another one than theirs."""
     find = make_index_finder(signature, keys)

@@ -15,8 +15,10 @@ from dispatch_core.devices import Device
 from dispatch_core.errors import DispatchError, DispatchKeyError
 from dispatch_core.inspection import (
     COMPUTED_FOR,
+    COPIES,
     FRONTENDS,
     MARKERS,
+    MIXED,
     Candidate,
     Registration,
     Resolution,
@@ -29,6 +31,7 @@ from dispatch_core.inspection import (
     context,
     entries_of,
     explain_passing_over,
+    find_index,
     find_masked_off,
     frontend_of,
     included_mask,
@@ -228,6 +231,16 @@ def _explain(
             found = found.otherwise
     if not isinstance(found, Resolution):
         return _explain_mixed(entry, found.hook, values or (), kwargs, about)
+    index = None if values is None else find_index(entry, mask, values)
+    if index == MIXED and entry.name not in COPIES:
+        frontend = FRONTENDS.get(mask & MARKERS)
+        return _explain_mixed(
+            entry, refuse_mixed if frontend is None else frontend.call_mixed, values or (), kwargs, about
+        )
+    if index not in (None, MIXED):
+        notes.append(
+            f"several devices of the type are in use: it runs on that with index {index}, where its arrays lie"
+        )
     about |= {"steps": tuple(_steps(found)), "kernel_keys": DispatchKeySet(found.effective)}
     about["candidates"] = tuple(_candidates(found, values))
     over = keys_of(found.mask & ~found.effective)
@@ -235,15 +248,15 @@ def _explain(
         notes.append("no frontend with autograd is imported here: one that is brings kernels for Autograd keys")
     error: DispatchError | None = None
     then: Explanation | None = None
-    boundary, functional, index = found.boundary(), found.functional(), found.selects_device()
+    boundary, functional, place = found.boundary(), found.functional(), found.selects_device()
     if functional is not None and boundary is not None:
         notes.append(f"arrays of {boundary.key.name} cannot be written to: the tensor is bound to a new one")
         if boundary.frontend is None and values is not None:
             error = unwritable_error(entry, functional, boundary)
         else:
             then = _explain(functional, found.effective & ~MARKERS, 0, None, {}, {})
-    elif index is not None:
-        then, error, note = _explain_selected(found, index, values)
+    elif place is not None:
+        then, error, note = _explain_selected(found, place, values)
         notes.append(note)
     elif found.slot.registration is None:
         error = no_kernel_error(found)
