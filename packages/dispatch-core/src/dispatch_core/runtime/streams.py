@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import AbstractContextManager
 from typing import Any, Final, Self, TypeVar, cast
 
@@ -18,6 +19,16 @@ from .synchronization import raise_reported
 __all__ = ["Event", "Stream", "current_stream", "default_stream", "has_streams", "set_stream"]
 
 _NONE: Final = object()
+
+
+class _Thread(threading.local):
+    """The blocks of frontends that ``set_stream`` has entered in a thread, by device."""
+
+    def __init__(self) -> None:
+        self.guards: dict[Device, list[AbstractContextManager[object]]] = {}
+
+
+_thread: Final = _Thread()
 
 
 class Stream:
@@ -293,8 +304,11 @@ def set_stream(stream: Stream) -> None:
     """Make a stream the one that the thread works with on its device, and that device the thread's."""
     interface, index = _with_streams(stream.device)
     STREAMS_CHOSEN[:] = [True]
-    for make in STREAM_BLOCKS:
-        make().__enter__()
+    _leave_all(_thread.guards.pop(stream.device, []))
+    if stream.native_handle != interface.streams.default(index):
+        guards = _thread.guards[stream.device] = [make() for make in STREAM_BLOCKS]
+        for guard in guards:
+            guard.__enter__()
     if interface.exchange is not None:
         interface.exchange(index)
     before = interface.streams.exchange(index, stream.native_handle)

@@ -10,9 +10,16 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_core.frontends import current_stream, default_stream, has_streams
+from dispatch_core.frontends import (
+    current_stream,
+    default_stream,
+    has_streams,
+    set_masks,
+    with_included,
+    without_included,
+)
 
-from ..history.graph_settings import node_observers
+from ..history.graph_settings import node_observers, write_observers
 from ..history.node import Node
 from ..names.lazy_names import Tensor
 from .observer import KEY
@@ -34,21 +41,19 @@ _keeper: Final = _StreamKeeper()
 
 
 class KeepStreams:
-    """Show the nodes of a block to the keeper of streams."""
-
-    def __init__(self) -> None:
-        self._guard: Any = dc.include_keys(KEY)
+    """Show the nodes of a block to the keeper of streams; the block may begin and end in different functions."""
 
     def __enter__(self) -> None:
-        self._guard.__enter__()
         node_observers.set((*node_observers.get(), _keeper))
+        _ = set_masks[with_included(KEY.value)]
 
     def __exit__(self, *exception: object) -> None:
         observers = list(node_observers.get())
         if _keeper in observers:
             del observers[len(observers) - 1 - observers[::-1].index(_keeper)]
             node_observers.set(tuple(observers))
-        self._guard.__exit__(None, None, None)
+        if not (observers or write_observers.get()):
+            _ = set_masks[without_included(KEY.value)]
 
 
 class StreamOrder:
