@@ -60,6 +60,7 @@ typedef struct Chain {
     Step *step;
     char **constant;
     npy_intp *size; /* of an element, by place */
+    int *room, rooms, width; /* by step: where its result lies, in room that an earlier one needs no more; bytes of an element there */
 } Chain;
 
 /* A formula with some options, by type; what the chains point to lies in `found`. */
@@ -353,6 +354,7 @@ static void free_chain(Chain *chain) {
     PyMem_Free(chain->step);
     PyMem_Free(chain->constant);
     PyMem_Free(chain->size);
+    PyMem_Free(chain->room);
     PyMem_Free(chain);
 }
 
@@ -394,6 +396,28 @@ misfit:
     return -1;
 }
 
+/* Give the result of each step but the last the first room whose own result no later step reads. */
+static int find_rooms(Chain *chain) {
+    int first = chain->arity + chain->constants, *until = PyMem_Calloc(2 * (size_t)chain->steps + 1, sizeof(int)), *last = until + chain->steps;
+    chain->room = PyMem_Calloc((size_t)chain->steps + 1, sizeof(int));
+    if (!until || !chain->room) { PyMem_Free(until); PyErr_NoMemory(); return -1; }
+    for (int i = 0; i < chain->steps; i++) {
+        last[i] = i;
+        for (int j = 0; j + 1 < chain->step[i].count; j++)
+            if (chain->step[i].places[j] >= first) last[chain->step[i].places[j] - first] = i;
+    }
+    for (int i = 0; i + 1 < chain->steps; i++) {
+        int room = 0;
+        while (room < chain->rooms && until[room] >= i) room++;
+        if (room == chain->rooms) chain->rooms++;
+        chain->room[i] = room;
+        until[room] = last[i];
+        if (chain->size[first + i] > chain->width) chain->width = (int)chain->size[first + i];
+    }
+    PyMem_Free(until);
+    return 0;
+}
+
 /* Read a formula: (the greatest number of elements, constants, steps, whether a ufunc is not NumPy's). The kernel keeps the arrays of constants and the ufuncs alive. */
 static Chain *read_chain(PyObject *given, int arity) {
     PyObject *constants, *steps;
@@ -432,7 +456,7 @@ static Chain *read_chain(PyObject *given, int arity) {
     chain->out = (int)PyLong_AsLong(PyTuple_GET_ITEM(types, PyTuple_GET_SIZE(types) - 1));
     for (int i = 0; i < arity; i++)
         if (!chain->size[i]) chain->size[i] = chain->size[0] ? chain->size[0] : 1;
-    return chain;
+    if (find_rooms(chain) == 0) return chain;
 fail:
     free_chain(chain);
     return NULL;
@@ -541,10 +565,11 @@ static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
     while (chain && chain->most < count) chain = chain->next;
     if (!chain || !chain->steps) return NULL;
     int first = chain->arity + chain->constants, last = first + chain->steps - 1;
-    npy_intp block = count, width = 0;
-    for (int i = first; i < last; i++) width += chain->size[i];
-    if (count >= MOST_SHARED && width) block = 1 + PART / width;
-    needed = width * block + 64 * (last - first);
+    npy_intp block = count;
+    if (count >= MOST_SHARED && chain->rooms) block = (1 + PART / (chain->rooms * chain->width) + 63) & ~(npy_intp)63;
+    /* A line of the cache apart, and not some pages. */
+    npy_intp room = count < MOST_SHARED ? (chain->width * block + 15) & ~(npy_intp)15 : ((chain->width * block + 63) & ~(npy_intp)63) + 192;
+    needed = room * chain->rooms + 64;
     if (format) needed += (chain->arity + 1) * (4 * count + 64);
     char stack[ON_STACK], *scratch = needed <= ON_STACK ? stack : PyMem_Malloc((size_t)needed);
     PyObject *r = !scratch ? PyErr_NoMemory() : format ? make_narrow(k, a) : make_array(chain->out, PyArray_NDIM(a), PyArray_DIMS(a));
@@ -556,12 +581,9 @@ static PyObject *serve_chain(Kernel *k, PyObject *const *args, Py_ssize_t n, PyO
     }
     for (int i = 0; i < chain->arity; i++) place[i] = PyArray_BYTES((PyArrayObject *)args[i]);
     for (int i = 0; i < chain->constants; i++) place[chain->arity + i] = chain->constant[i];
-    char *at = scratch;
-    for (int i = first; i < last; i++) {
-        at = (char *)(((size_t)at + 15) & ~(size_t)15);
-        place[i] = at;
-        at += chain->size[i] * block;
-    }
+    char *at = (char *)(((size_t)scratch + 63) & ~(size_t)63);
+    for (int i = first; i < last; i++) place[i] = at + room * chain->room[i - first];
+    at += room * chain->rooms;
     place[last] = data_of(r);
     for (int i = 0; format && i <= chain->arity; i++) { /* the arrays and the result as float32 */
         at = (char *)(((size_t)at + 15) & ~(size_t)15);
