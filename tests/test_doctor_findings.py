@@ -299,3 +299,21 @@ for name in ("dispatch-backend-cpu", "dispatch-backend-meta", "dispatch-backend-
     counts = [int(line) for line in done.stdout.splitlines()]
     assert min(counts) > 100
     assert sum(counts) > 1000
+
+
+INTERFACE = """
+@dc.hookimpl
+def dispatch_device_interface():
+    return dc.DeviceInterface()
+"""
+
+
+@pytest.mark.parametrize("device", ["relu", "slate"])
+def test_a_device_whose_name_is_taken_is_said(vendor, tmp_path, device):
+    run = vendor("pass", device=device)
+    module = tmp_path / f"{device}_module.py"
+    module.write_text(module.read_text() + INTERFACE)
+    _, found = examine(run, device)
+    notes = [note for note in found["device", device]["notes"] if "for something else" in note]
+    taken = "torchlike has torchlike.relu, torchlike.Tensor.relu for something else"
+    assert [note.partition(":")[0] for note in notes] == ([taken] if device == "relu" else [])

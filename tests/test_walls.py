@@ -479,6 +479,56 @@ def test_importing_the_core_leaves_what_it_can_for_later(run_isolated):
     assert late & set(run_isolated(IMPORT.format(package="dispatch_core"))) == set()
 
 
+#: The one module of torchlike that names devices: those that answer no while no backend brings them.
+DEVICES = "device_modules/absent_names.py"
+#: The modules in which a name of torch's own has the name of a device of torch's: ``torch.cuda.amp``, ``Tensor.is_xpu``,
+#: ``optim``'s and autocast's lists, numbers of DLPack and of profilers, errors that programs compare.
+NAMED_BY_TORCH = frozenset(
+    """
+    __init__.py amp/autocasting.py amp/kernels.py amp/older_settings.py amp/policies.py amp/scaler.py amp/settings.py
+    autograd/saved_hooks.py backends/libraries.py cuda/__init__.py cuda/amp.py cuda/nvtx.py
+    device_modules/absent_devices.py device_modules/modules.py library/older/functions.py library/older/rules.py
+    library/registration_keys.py names/left_out.py names/torch_homes.py names/torch_modules.py nn/conversions.py
+    nn/uninitialized.py nn/utils/rnn.py optim/authors.py optim/settings.py profiler.py random.py
+    serialization/__init__.py serialization/locations.py serialization/torch_files/restoring.py
+    signatures/written_signatures.py surface/configuration.py surface/host_memory.py surface/profiler_events.py
+    surface/tensor_class.py tensors/dlpack.py tensors/storages.py utils/_foreach_utils.py utils/dlpack.py version.py
+    """.split()
+)
+
+
+def words_of(path: Path) -> set[str]:
+    """Return the words of a module's names and texts, docstrings left out."""
+    tree = parse(path)
+    found = nodes(tree)
+    owners = [each for kind in (ast.Module, ast.ClassDef, ast.FunctionDef) for each in found[kind]]
+    documents = {id(each.body[0].value) for each in owners if each.body and isinstance(each.body[0], ast.Expr)}
+    texts = [
+        *(each.id for each in found[ast.Name]),
+        *(each.attr for each in found[ast.Attribute]),
+        *(each.name for kind in (ast.FunctionDef, ast.ClassDef, ast.alias) for each in found[kind]),
+        *(each.value for each in found[ast.Constant] if isinstance(each.value, str) and id(each) not in documents),
+    ]
+    return {word.lower() for text in texts for word in re.findall(r"[A-Za-z0-9]+", text)}
+
+
+def test_torchlike_names_no_device_but_in_its_table():
+    accelerators = set()
+    for project in PACKAGES.glob("*/pyproject.toml"):
+        points = tomllib.loads(project.read_text(encoding="utf-8"))["project"].get("entry-points", {})
+        accelerators |= points.get("dispatch_core.accelerators", {}).keys()
+    assert accelerators
+    by_torch = {"cuda", "hpu", "ipu", "mps", "mtia", "xpu"}
+    paths = [
+        path
+        for path in SOURCES["torchlike"].rglob("*.py")
+        if path.relative_to(SOURCES["torchlike"]).as_posix() != DEVICES
+    ]
+    named = {path.relative_to(SOURCES["torchlike"]).as_posix(): words_of(path) for path in paths}
+    assert {path: words & accelerators for path, words in named.items() if words & accelerators} == {}
+    assert {path for path, words in named.items() if words & by_torch} == NAMED_BY_TORCH
+
+
 CALL = """
 import sys
 import dispatch_core as dc

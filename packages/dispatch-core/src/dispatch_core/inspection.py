@@ -57,12 +57,14 @@ from .surroundings.distributions import (
     installed_version,
     normalize,
 )
+from .surroundings.distributions import FRONTENDS as ADAPTERS
 from .surroundings.environment import parse_names
 
 if TYPE_CHECKING:
     from .pipelines import FORMS, Edge, Picture, Value
 
 __all__ = [
+    "ADAPTERS",
     "ALLOW",
     "ARRAY_TYPES",
     "AUTOLOAD",

@@ -56,3 +56,18 @@ def gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Tenso
     [tensor([3., 3.], dtype=torchlike.float64)]
     """
     return list(grad(outputs, inputs, [output.new_ones(output.shape) for output in outputs], allow_unused=True))
+
+
+def find_taken_names(device: str) -> list[str]:
+    """Return the names of torchlike's own, or of its tensors', that keep a device from a module or methods of its name.
+
+    >>> find_taken_names("relu"), find_taken_names("npu")
+    (['torchlike.relu', 'torchlike.Tensor.relu'], [])
+    """
+    from .device_modules.device_methods import is_method_taken  # the conformance kit needs neither
+    from .device_modules.modules import is_taken
+
+    return [
+        *([f"torchlike.{device}"] if is_taken(device) else ()),
+        *([f"torchlike.Tensor.{device}"] if is_method_taken(device) else ()),
+    ]

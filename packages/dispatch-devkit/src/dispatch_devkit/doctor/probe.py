@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import faulthandler
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from dispatch_core import device_key, registry
-from dispatch_core.inspection import BACKENDS, KERNELS, explain_exception, loader
+from dispatch_core.inspection import ADAPTERS, BACKENDS, KERNELS, explain_exception, loader
+from dispatch_core.runtime import has_interface
 from dispatch_core.surroundings.extensions import list_extensions
 
 from ..children import end_child, teller
@@ -42,6 +45,9 @@ def run(job: dict[str, Any]) -> None:
         if group == BACKENDS:
             tell(step="while it was asked whether its device is available")
             _ask(name, tell)
+            if has_interface(name):
+                tell(step="while frontends were asked for its names")
+                _ask_frontends(name, tell)
         tell(step="while its kernels were being examined")
         _examine(group, name, tell)
     tell(extensions=[(each.distribution, each.name, each.owner, each.state, each.remark) for each in list_extensions()])
@@ -76,3 +82,17 @@ def _ask(name: str, tell: Any) -> None:
         tell(note=f"its device cannot be opened on this machine: {available.reason or 'no reason given'}")
     elif available.reason:
         tell(note=available.reason)
+
+
+def _ask_frontends(name: str, tell: Any) -> None:
+    """Say which frontends have a device's name for something else, so that users get no module or methods of that name."""
+    catalog = loader().catalog
+    for frontend in catalog.names(ADAPTERS):
+        claim, taken = catalog.usable(ADAPTERS, frontend), None
+        with suppress(Exception):  # a frontend that cannot be loaded is not the backend's fault
+            taken = None if claim is None else import_module(claim.value).find_taken_names(name)
+        if taken:
+            tell(
+                note=f"{frontend} has {', '.join(taken)} for something else: users get no module or methods of the"
+                " device's name"
+            )

@@ -186,13 +186,24 @@ class saved_tensors_hooks:  # noqa: N801  # torch's name
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801  # torch's name
-    """Keep the tensors that are saved for backward on the cpu (source: ``torch.autograd.graph.save_on_cpu``)."""
+    """Keep the tensors that are saved for backward on the cpu (source: ``torch.autograd.graph.save_on_cpu``).
+
+    With ``pin_memory`` they are kept in memory that their device copies from by itself, where it has such memory.
+    """
 
     __repr__ = repr_by_attributes()
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        # Without its history: a result would keep the node that keeps it.
-        super().__init__(lambda tensor: (tensor.device, tensor.detach().cpu()), lambda packed: packed[1].to(packed[0]))
+        from dispatch_core import runtime  # hooks on the cpu alone do without
+
+        def keep(tensor: Tensor) -> tuple[Any, Tensor]:
+            # Without its history: a result would keep the node that keeps it.
+            device, kept = tensor.device, tensor.detach().cpu()
+            if pin_memory and runtime.find_interface(device.type).host_allocator is not None:
+                kept = kept.pin_memory(device.type)
+            return device, kept
+
+        super().__init__(keep, lambda packed: packed[1].to(packed[0], non_blocking=pin_memory))
 
 
 @contextmanager

@@ -57,7 +57,6 @@ _REASONS: Final = {
     "torch itself has taken it away, and raises an error": (
         r"volatile|reinforce|(torch|Tensor)\.(lstsq|eig|solve|matrix_rank)"
     ),
-    "a stream belongs to a device: npu.Stream and npu.Event are the npu's": r"torch\.(Stream|Event)",
     "autograd.detect_anomaly is the switch": r"set_anomaly_enabled",
     "dispatch_core has it: the dispatcher is a library of its own": r"DispatchKey(Set)?|ExcludeDispatchKeyGuard",
     "overrides and utils._python_dispatch have it": (

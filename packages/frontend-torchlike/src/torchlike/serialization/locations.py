@@ -16,6 +16,7 @@ from dispatch_core import ArgumentError, BackendError
 from dispatch_core.devices import Device
 from dispatch_core.frontends import availability, is_loaded
 
+from ..device_modules.absent_names import TORCHS
 from ..names.lazy_names import import_lazily
 from ..values.devices import as_device
 from .refusals import shorten
@@ -30,7 +31,7 @@ MapLocation: TypeAlias = DeviceLike | dict[Any, Any] | Callable[[Any, str], Any]
 
 _CPU: Final = Device("cpu")
 #: Devices of torch's own that this build never has, unless another distribution offers them.
-_ABSENT: Final = ("cuda", "xpu", "mps", "hpu", "mtia")
+_ABSENT: Final = (*TORCHS, "hpu")
 
 
 class _StorageStandIn:

@@ -101,7 +101,7 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 
     Raises ``ValueError`` for the cpu and for a device without an index, where they are not allowed.
 
-    >>> _get_device_index("npu:1"), _get_device_index(3), _get_device_index("cpu", allow_cpu=True)
+    >>> _get_device_index("meta:1"), _get_device_index(3), _get_device_index("cpu", allow_cpu=True)
     (1, 3, -1)
     """
     if isinstance(device, str):
