@@ -9,7 +9,7 @@ import pytest
 import dispatch_core as dc
 import dispatch_devkit
 from dispatch_core.__main__ import main
-from dispatch_devkit.scaffold import SORTS, new_backend, templates
+from dispatch_devkit.scaffold import PARTS, SORTS, new_backend, templates
 
 
 @pytest.mark.parametrize("sort", SORTS)
@@ -35,8 +35,34 @@ def test_every_template_is_part_of_a_package():
     folder = Path(dispatch_devkit.__file__).parent / "templates"
     stored = {path for path in folder.rglob("*") if path.is_file()}
     assert {path.suffix for path in stored} == {".template"}
-    assert {path.name for path in folder.iterdir()} == {"common", *(sort.replace("-", "_") for sort in SORTS)}
+    assert {path.name for path in folder.iterdir()} == {
+        "common",
+        "interface",
+        *(sort.replace("-", "_") for sort in SORTS),
+    }
     assert len(stored) >= max(len(templates(sort)) for sort in SORTS)
+
+
+@pytest.mark.parametrize("groups", [*([each] for each in PARTS), [*PARTS]], ids="-".join)
+def test_a_package_has_the_parts_of_an_interface_that_were_asked_for(groups, tmp_path, run_python):
+    project = new_backend("gale", tmp_path, sort="immutable", interface=groups)
+    assert "src/gale_backend/interface.py" in project.files
+    configured = tomllib.loads((project.folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert configured["entry-points"]["dispatch_core.accelerators"] == {"gale": "gale"}
+    program = (
+        "from gale_backend.interface import INTERFACE; from gale_backend import plugin;"
+        " assert plugin.dispatch_device_interface() is INTERFACE; print(INTERFACE)"
+    )
+    done = run_python("-c", program, site=[project.folder / "src"])
+    parts = {part for group in groups for part in PARTS[group]}
+    assert set(done.stdout.strip().removeprefix("DeviceInterface(").rstrip(")").split(", ")) == parts, done.stderr
+
+
+def test_parts_that_are_not_there_are_refused(tmp_path):
+    with pytest.raises(dc.ArgumentError, match=r"no part is named 'fans'\nHint: the parts are devices, streams"):
+        new_backend("gale", tmp_path, interface=["fans"])
+    with pytest.raises(dc.ArgumentError, match="the plugin of a library's arrays is made whole"):
+        new_backend("gale", tmp_path, sort="array-api", interface=["memory"])
 
 
 REFUSED = {

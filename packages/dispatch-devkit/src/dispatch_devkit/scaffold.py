@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -38,6 +39,15 @@ SORTS: Final = {
     STRIDED: "writable arrays with strides, in NumPy's memory",
     "immutable": "arrays without strides that cannot be written to",
     _ARRAY_API: "the arrays of a library of that name, which follows the Python array API standard",
+}
+#: Group of parts of a device's interface that a package may have → the parts, each written as a function of that name.
+PARTS: Final = {
+    "devices": ("properties", "current", "exchange", "synchronize"),
+    "streams": ("streams", "events", "timed_event"),
+    "memory": ("memory", "empty_cache", "out_of_memory"),
+    "pinned": ("host_allocator",),
+    "errors": ("launched", "reports"),
+    "queue": ("queue",),
 }
 _EXAMPLE: Final = "acme"
 _SUFFIX: Final = ".template"
@@ -66,12 +76,15 @@ class Project(Record):
         return "\n".join(lines)
 
 
-def new_backend(name: str, directory: str | os.PathLike[str] = ".", *, sort: str = STRIDED) -> Project:
+def new_backend(
+    name: str, directory: str | os.PathLike[str] = ".", *, sort: str = STRIDED, interface: Sequence[str] = ()
+) -> Project:
     """Write the package of a backend for the device ``name`` into ``directory``, in a folder of its own.
 
-    Raises ``RegistrationError`` for a name that no device may have, or that something installed has,
-    with array-api also where its library's arrays belong to an installed device; ``ArgumentError``
-    for another sort than `SORTS` has, ``FileExistsError`` where the folder is there, ``NotADirectoryError`` where the
+    ``interface`` names groups of parts of the device's interface, of `PARTS`, which the package gets a module with. Raises
+    ``RegistrationError`` for a name that no device may have, or that something installed has, with array-api also where its
+    library's arrays belong to an installed device; ``ArgumentError`` for another sort than `SORTS` has, another part than
+    `PARTS`, or parts with array-api; ``FileExistsError`` where the folder is there, ``NotADirectoryError`` where the
     directory is not. Nothing is written then.
 
     >>> import tempfile
@@ -82,6 +95,13 @@ def new_backend(name: str, directory: str | os.PathLike[str] = ".", *, sort: str
     """
     if sort not in SORTS:
         raise ArgumentError(f"no sort of backend is named {short_repr(sort)}", hint=f"choose one of {', '.join(SORTS)}")
+    if unknown := [each for each in interface if each not in PARTS]:
+        raise ArgumentError(f"no part is named {short_repr(unknown[0])}", hint=f"the parts are {', '.join(PARTS)}")
+    if interface and sort == _ARRAY_API:
+        raise ArgumentError(
+            "the plugin of a library's arrays is made whole: it takes no parts of an interface",
+            hint="leave out --interface, or --array-api",
+        )
     _check_name(name)
     if sort == _ARRAY_API:
         _check_library(name)
@@ -91,7 +111,10 @@ def new_backend(name: str, directory: str | os.PathLike[str] = ".", *, sort: str
         raise NotADirectoryError(f"{parent} is not a folder")
     if folder.exists():
         raise FileExistsError(f"{folder} is there already")
-    texts = {path.replace(_EXAMPLE, name): _rename(text, name) for path, text in templates(sort).items()}
+    written = templates(sort)
+    if interface:
+        _add_interface(written, interface)
+    texts = {path.replace(_EXAMPLE, name): _rename(text, name) for path, text in written.items()}
     # Written beside it and moved, so that a failure leaves no half of a package.
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=parent) as draft:
         made = Path(draft, folder.name)
@@ -107,6 +130,42 @@ def templates(sort: str) -> dict[str, str]:
     """Return the files of the example package of one sort: path → text; see Note [Templates]."""
     root = files("dispatch_devkit") / "templates"
     return {**_read(root / "common"), **_read(root / sort.replace("-", "_"))}
+
+
+def _add_interface(texts: dict[str, str], groups: Sequence[str]) -> None:
+    """Add the module of a device's interface with some groups of parts, its hook, and the accelerator's entry point."""
+    root = files("dispatch_devkit") / "templates" / "interface"
+    chosen = [group for group in PARTS if group in groups]
+    bodies = [(root / f"{group}{_SUFFIX}").read_text(encoding="utf-8").strip() for group in chosen]
+    body = "\n\n\n".join(bodies)
+    parts = [part for group in chosen for part in PARTS[group]]
+    modules = [f"import {each}" for each in ("threading", "time") if f"{each}." in body]
+    abstract = [each for each in ("Callable", "Mapping", "Sequence") if f"{each}[" in body]
+    imports = [*modules, *([f"from collections.abc import {', '.join(abstract)}"] if abstract else ())]
+    imports += ["from typing import Any, Final"] if "Any" in body else ["from typing import Final"]
+    constants = ["", "#: Bytes.", "TOTAL_MEMORY: Final = 1 << 30"] if "TOTAL_MEMORY" in body else []
+    lines = ['"""What the device ``acme`` offers besides operators: each part may be left out."""', "", _FUTURE, ""]
+    lines += [*imports, "", "import dispatch_core as dc", *constants, "", "", body, "", ""]
+    lines += ["INTERFACE: Final = dc.DeviceInterface(", *(f"    {part}={part}," for part in parts), ")", ""]
+    package = "src/acme_backend"
+    texts[f"{package}/interface.py"] = "\n".join(lines)
+    plugin = texts[f"{package}/plugin.py"].replace(
+        "from .arrays import Array\n", "from .arrays import Array\nfrom .interface import INTERFACE\n"
+    )
+    texts[f"{package}/plugin.py"] = plugin + _HOOK
+    texts["pyproject.toml"] = texts["pyproject.toml"].replace(_BEFORE, f"{_ACCELERATOR}{_BEFORE}")
+
+
+_FUTURE: Final = "from __future__ import annotations"
+_HOOK: Final = '''
+
+@dc.hookimpl
+def dispatch_device_interface() -> dc.DeviceInterface:
+    """Return what the device offers besides operators."""
+    return INTERFACE
+'''
+_BEFORE: Final = '[project.entry-points."dispatch_core.array_types"]'
+_ACCELERATOR: Final = '[project.entry-points."dispatch_core.accelerators"]\nacme = "acme"\n\n'
 
 
 def _read(folder: Traversable, prefix: str = "") -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from ..scaffold import SORTS, STRIDED, new_backend
+from ..scaffold import PARTS, SORTS, STRIDED, new_backend
 
 EXAMPLE: Final = "new-backend acme --immutable"
 
@@ -18,6 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if sort != STRIDED:
             sorts.add_argument(f"--{sort}", dest="sort", action="store_const", const=sort, help=summary)
     parser.add_argument(
+        "--interface",
+        nargs="+",
+        default=(),
+        choices=PARTS,
+        metavar="PART",
+        help=f"write these parts of the device's interface, too: {', '.join(PARTS)}",
+    )
+    parser.add_argument(
         "--directory",
         default=".",
         metavar="FOLDER",
@@ -28,5 +36,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the package and print its files; return 0."""
-    print(new_backend(options.name, options.directory, sort=options.sort))
+    print(new_backend(options.name, options.directory, sort=options.sort, interface=options.interface))
     return 0
