@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_aten.dtypes import BY_NAME
 from dispatch_aten.shapes import RULES, TensorMeta
 
 DEVICE = "wooden"
@@ -28,6 +29,8 @@ LIVE: dict[int, int] = {}
 PENDING: dict[int, Future] = {}
 #: Arrays that a fault keeps, and the switches of the faults that are no kernels.
 KEPT, SWITCHES = [], set()
+#: The largest figure until now.
+MOST = [0]
 _here = threading.local()
 _pool = ThreadPoolExecutor(4)
 _counter = itertools.count(1)
@@ -185,14 +188,25 @@ class Engine:
             self.generator.bit_generator.state = {**self.generator.bit_generator.state, "state": numbers}
 
 
+def read_figures(index):
+    bytes_now = sum(list(LIVE.values()))
+    MOST[0] = max(bytes_now, MOST[0])
+    return {"allocated_bytes.all.current": MOST[0] if "figures never fall" in SWITCHES else bytes_now}
+
+
+#: The dtypes that the device claims.
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 interface = dc.DeviceInterface(
     properties=lambda index: {"name": "Wood", "total_memory": 1 << 30},
     synchronize=lambda index: finish(),
     streams=Streams(),
     events=Events(),
     timed_event=lambda index: [],
-    memory=SimpleNamespace(stats=lambda index: {"allocated_bytes.all.current": sum(list(LIVE.values()))}),
+    memory=SimpleNamespace(stats=read_figures),
     queue=submit,
+    generator=lambda index: Engine(),
+    host_allocator=bytearray,
+    dtypes=tuple(BY_NAME[name] for name in DTYPES),
 )
 
 
@@ -548,6 +562,28 @@ def hang():
     return {"sqrt": run}
 
 
+def keep_memory():
+    """Upload without a copy, as one would from pinned memory without a wait."""
+
+    def run(data, *, device):
+        arrays = modules().arrays
+        made = modules().kernels.PRIMS["device_put"](data, device=device)
+        if data.ndim == 1 and data.flags.c_contiguous and data.base is not None:
+            return arrays.Array(data, made.shape, made.strides)
+        return made
+
+    return {"prims::device_put": run}
+
+
+def refuse_halves():
+    def run(data, *, device):
+        if data.dtype == "float16":
+            raise TypeError("no halves")
+        return modules().kernels.PRIMS["device_put"](data, device=device)
+
+    return {"prims::device_put": run}
+
+
 def switch(name):
     def turn_on():
         SWITCHES.add(name)
@@ -597,6 +633,10 @@ OF_INTERFACE = {
     "events are done": (switch("events are done"), ["events"]),
     "time runs back": (switch("time runs back"), ["events"]),
     "streams stay": (switch("streams stay"), ["streams"]),
+    "states are lost": (switch("states are lost"), ["generators"]),
+    "figures never fall": (switch("figures never fall"), ["memory figures"]),
+    "uploads keep pinned memory": (keep_memory, ["pinned memory"]),
+    "a claimed dtype is refused": (refuse_halves, ["host copies"]),
 }
 FAULTS = {**TWELVE, **MORE, **DEADLY, **OF_INTERFACE}
 

@@ -6,6 +6,8 @@ import threading
 import time
 from typing import Any, Final
 
+import numpy as np
+
 import dispatch_core as dc
 from dispatch_core import ops
 
@@ -24,10 +26,10 @@ def floats(device: TestedDevice, *shape: int) -> Array:
     return Draw(5).f(*shape).astype(name)
 
 
-def work(array: Any, rounds: int = _ROUNDS) -> Any:
-    """Queue calls of which each needs the one before."""
+def work(array: Any, rounds: int = _ROUNDS, one: Any = 1) -> Any:
+    """Queue additions of one, of which each needs the one before."""
     for _ in range(rounds):
-        array = ops.aten.add(array, 1)
+        array = ops.aten.add(array, one)
     return array
 
 
@@ -116,13 +118,13 @@ def _check_delayed_event(device: TestedDevice, interface: dc.DeviceInterface) ->
         return submit(run, *arguments)
 
     values = floats(device, 65)
-    array = put(values, device.name)
+    array, one = put(values, device.name), put(np.ones_like(values), device.name)
     opener = threading.Timer(_SHORT, gate.set)
     interface.queue = hold
     opener.start()
     began = time.monotonic()
     try:
-        made = work(array, 3)
+        made = work(array, 3, one)
         is_queued = time.monotonic() - began < _SHORT / 2 and not gate.is_set()
         event = interface.events.create(0)
         interface.events.record(event, interface.streams.current(0))
