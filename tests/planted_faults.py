@@ -563,7 +563,7 @@ def hang():
 
 
 def keep_memory():
-    """Upload without a copy, as one would from pinned memory without a wait."""
+    """Return an upload that reads the host's memory later, as one from pinned memory without a wait."""
 
     def run(data, *, device):
         arrays = modules().arrays
