@@ -32,7 +32,7 @@
 #endif
 
 /* The number that the backend carries, too: it goes up where the arguments of Kernel change their meaning. */
-#define LAYOUT 7
+#define LAYOUT 8
 #define TYPES 24          /* NumPy's plain types have lower numbers */
 #define MOST 65536        /* elements */
 #define MOST_FOLDED 4096  /* the same of folds */

@@ -17,7 +17,7 @@
  * the table has changed every later call. The Python side is `dispatch_core.calls.native`; this module knows no NumPy. */
 #include "front.h"
 
-#define LAYOUT 9 /* of the specs; `dispatch_core.calls.native` has the same number */
+#define LAYOUT 10 /* of the specs; `dispatch_core.calls.native` has the same number */
 
 static PyObject *state_var, *device_type;  /* of the core, set by `use` */
 PyObject *s_mask, *s_data;

@@ -25,7 +25,7 @@ from ...fp_errors import CONTEXT
 from ...kernel_table import Kernel
 from .constants import NUMBERS
 
-LAYOUT: Final = 7
+LAYOUT: Final = 8
 """The number that the distribution has to carry, too: of the arguments that a kernel is made of."""
 DRAWS_LAYOUT: Final = 1
 """The same of the functions that draw."""
