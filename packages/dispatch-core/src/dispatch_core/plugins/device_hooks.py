@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core._record import replace
 from dispatch_core.errors import BackendError, BackendUnavailableError, short_repr
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .host import PluginHost
     from .in_process import BackendHandle
     from .state import BackendState
+
+
+_INTERFACE: Final = "dispatch_device_interface"
 
 
 class DeviceHooks:
@@ -75,7 +78,9 @@ class DeviceHooks:
                         raise self._unavailable(name, reason)
                     self._check_index(name, index)
                     self._ask(name, "dispatch_open_device", index=index)
-                    self.device_interface(name)  # which says by which errors it is out of memory
+                    # It says by which errors the device is out of memory; most have none, and nothing is imported for it.
+                    if name not in self._interfaces and (given := self._call(name, _INTERFACE)) is not None:
+                        self._keep_interface(name, given)
                     if any(each.device_index is not None for each in info.array_types):
                         from dispatch_core.arrays.indices import note_index
 
@@ -136,20 +141,25 @@ class DeviceHooks:
         """
         found = self._interfaces.get(name)
         if found is None:
-            from dispatch_core.arrays.indices import NotedExchange
-            from dispatch_core.runtime.interface import NONE, DeviceInterface
+            from dispatch_core.runtime.interface import NONE
 
             self.ensure_backend(name)
-            found = self._call(name, "dispatch_device_interface", NONE)
-            if not isinstance(found, DeviceInterface):
-                raise BackendError(
-                    f"dispatch_device_interface of {self._state(name).source} returned {short_repr(found)}",
-                    hint="return dispatch_core.DeviceInterface(...)",
-                )
-            if found.exchange is not None and type(found.exchange) is not NotedExchange:
-                found.exchange = NotedExchange(name, found.exchange)
-            found = self._interfaces.setdefault(name, found)
-            note_memory_errors(name, found.out_of_memory)
+            found = self._keep_interface(name, self._call(name, _INTERFACE, NONE))
+        return found
+
+    def _keep_interface(self, name: str, given: Any) -> DeviceInterface:
+        from dispatch_core.arrays.indices import NotedExchange
+        from dispatch_core.runtime.interface import DeviceInterface
+
+        if not isinstance(given, DeviceInterface):
+            raise BackendError(
+                f"dispatch_device_interface of {self._state(name).source} returned {short_repr(given)}",
+                hint="return dispatch_core.DeviceInterface(...)",
+            )
+        if given.exchange is not None and type(given.exchange) is not NotedExchange:
+            given.exchange = NotedExchange(name, given.exchange)
+        found = self._interfaces.setdefault(name, given)
+        note_memory_errors(name, found.out_of_memory)
         return found
 
     def plan(self, name: str, program: Program) -> Iterable[PlannedStep] | None:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from .accelerators import current_accelerator, list_accelerators
-from .guards import OnDevice, count_devices, find_interface, has_interface, is_opened, open_device, provides, resolve
-from .host_fallback import computed_on_host, host_kernel
-from .interface import DeviceInterface
-from .promotion import promote
-from .streams import Event, Stream, current_stream, default_stream, set_stream
-from .synchronization import computed_for_sizes, synchronize
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .accelerators import current_accelerator, list_accelerators
+    from .guards import (
+        OnDevice,
+        count_devices,
+        find_interface,
+        has_interface,
+        is_opened,
+        open_device,
+        provides,
+        resolve,
+    )
+    from .host_fallback import computed_on_host, host_kernel
+    from .interface import DeviceInterface
+    from .promotion import promote
+    from .streams import Event, Stream, current_stream, default_stream, set_stream
+    from .synchronization import computed_for_sizes, synchronize
 
 __all__ = [
     "DeviceInterface",
@@ -33,3 +46,26 @@ __all__ = [
     "set_stream",
     "synchronize",
 ]
+
+#: Module → the names in it; each is imported at its first use, because every program asks for an interface.
+_NAMES: Final = {
+    ".accelerators": "current_accelerator list_accelerators",
+    ".guards": "OnDevice count_devices find_interface has_interface is_opened open_device provides resolve",
+    ".host_fallback": "computed_on_host host_kernel",
+    ".interface": "DeviceInterface",
+    ".promotion": "promote",
+    ".streams": "Event Stream current_stream default_stream set_stream",
+    ".synchronization": "computed_for_sizes synchronize",
+}
+_HOMES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def _find(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOMES[name], __name__), name)
+    return found
+
+
+if not TYPE_CHECKING:  # it would make every misspelt name one of any type
+    __getattr__ = _find

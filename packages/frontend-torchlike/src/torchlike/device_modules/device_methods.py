@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_core import runtime
 from dispatch_core.tracebacks import api_boundary
 
 from ..names.lazy_names import LeftOut
@@ -53,7 +52,9 @@ class DeviceMethod(LeftOut):
 
 
 def _has_methods(device: str) -> bool:
-    return device in GENERATED or runtime.has_interface(device)
+    from dispatch_core.runtime import has_interface  # programs on the cpu come no further than the names
+
+    return device in GENERATED or has_interface(device)
 
 
 def to_place(name: str, device: Any) -> dc.Device:
@@ -61,6 +62,8 @@ def to_place(name: str, device: Any) -> dc.Device:
 
     Raises ``RuntimeError`` for a device of another type.
     """
+    from dispatch_core import runtime  # as above
+
     if device is None or isinstance(device, int):
         current = runtime.find_interface(name).current if device is None else None
         return dc.Device(name, (current() if current is not None else 0) if device is None else device)

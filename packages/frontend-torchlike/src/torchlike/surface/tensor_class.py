@@ -117,9 +117,12 @@ def _call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _note_devices(names: Iterable[str]) -> None:
-    from ..device_modules.device_methods import note_devices  # with the core's part for devices
+    from ..device_modules.absent_names import PLAIN
 
-    note_devices(names)
+    if others := [name for name in names if name not in PLAIN]:
+        from ..device_modules.device_methods import note_devices
+
+        note_devices(others)
 
 
 def _make_short_runner(op: Any, mask: int, gradient: Any, usual: Any, short: Any) -> Callable[..., Any]:
