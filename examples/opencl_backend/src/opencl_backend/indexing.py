@@ -98,9 +98,26 @@ def _columns(index: Array) -> list[Array]:
     return [MOVES["as_strided"](found, (rows,), (1,), dim * rows) for dim in range(dims)]
 
 
-def _index(self: Array, indices: Sequence[Array | None], *, from_end: bool = True) -> Array:
+def _index(self: Array, indices: Sequence[Array | None]) -> Array:
     places = _Places(self, indices)
-    result = empty(RULES["index.Tensor"](self.spec, places.metas), self.block.index)
+    return _read(empty(RULES["index.Tensor"](self.spec, places.metas), self.block.index), self, places)
+
+
+def _index_select(self: Array, dim: int, index: Array) -> Array:
+    result = empty(cached_rule("index_select")(self, dim, index), self.block.index)
+    row = result if result.shape else _line(result)
+    array, dims = (self, wrap_dim(dim, len(self.shape))) if self.shape else (_line(self), 0)
+    _read(row, array, _Places(array, [*[None] * dims, index if index.shape else _line(index)]), from_end=False)
+    return result
+
+
+def _line(array: Array) -> Array:
+    """Return an array without dimensions as one of one element."""
+    return MOVES["as_strided"](array, (1,), (1,), array.storage_offset)
+
+
+def _read(result: Array, self: Array, places: _Places, *, from_end: bool = True) -> Array:
+    """Read the elements that the indices name into an array that is there."""
     kind, zeros = C_TYPES[str(self.dtype)], (0,) * len(places.shape)
     store = kind.write_store("m0", "p0", kind.load.format(m="m1", p="s"))
     code = Code(f"    {places.write(3, 'p', 'p1')} if (!m2[p2]) {store}")
@@ -117,11 +134,6 @@ def _index(self: Array, indices: Sequence[Array | None], *, from_end: bool = Tru
 
 def _steps(index: Array, places: _Places) -> tuple[int, ...]:
     return broadcast(index, places.shape).outer
-
-
-def _index_select(self: Array, dim: int, index: Array) -> Array:
-    cached_rule("index_select")(self, dim, index)
-    return _index(self, [*[None] * wrap_dim(dim, len(self.shape)), index], from_end=False)
 
 
 def _index_put(self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> Array:

@@ -20,7 +20,7 @@ def resize(arguments: Arguments, size: int, random: Any) -> Arguments | None:
     """Return a call in which one size is another: that of the last dimension of the largest array, wherever it stands.
 
     Elements are drawn of those that there are, so that each lies where the operator is defined. None where no array has
-    dimensions, or one would be too large.
+    dimensions, one would be too large, or places might lie outside.
 
     >>> resize({"self": np.ones((2, 3)), "other": np.ones(3)}, 65, np.random.default_rng(0))["other"].shape
     (65,)
@@ -30,6 +30,8 @@ def resize(arguments: Arguments, size: int, random: Any) -> Arguments | None:
     if largest is None or not largest.ndim:
         return None
     old = next((each for each in largest.shape[::-1] if each > 1), 1)
+    if "indices" in arguments and size < old:
+        return None  # places within the larger size need not lie within the smaller one
 
     def shape_of(array: Array) -> tuple[int, ...]:
         return tuple(size if each == old else each for each in array.shape)
