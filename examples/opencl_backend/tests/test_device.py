@@ -172,13 +172,18 @@ def test_pinned_memory_is_a_buffer_that_can_be_written_to():
     assert torchlike.tensor(pinned, device="opencl").sum().item() == 48
 
 
-def test_a_wrong_index_is_an_error_where_the_host_reads_and_not_again(grid):
-    wrong = grid[torchlike.tensor([5], device="opencl")]
-    with pytest.raises(IndexError, match="index 5 is out of bounds for dimension with size 2"):
-        wrong.tolist()
-    assert grid.sum().item() == 15
-    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        (grid.int() // torchlike.zeros(3, dtype=torchlike.int32, device="opencl")).tolist()
+def test_a_wrong_index_is_an_error_where_the_host_reads_and_of_its_results_alone(grid):
+    wrong = grid[torchlike.tensor([5], device="opencl")] + 1
+    for _ in range(2):
+        with pytest.raises(dc.AsyncDeviceError, match=r"index.Tensor failed .* index 5 is out of bounds") as caught:
+            wrong.tolist()
+        assert isinstance(caught.value.__cause__, IndexError)
+    grid[torchlike.tensor([0, 9], device="opencl")] = 7.0
+    with pytest.raises(dc.AsyncDeviceError, match="aten::index_put_ failed"):
+        dc.synchronize("opencl")
+    with pytest.raises(dc.AsyncDeviceError, match="ZeroDivisionError"):
+        (torchlike.ones(3, device="opencl").int() // 0).tolist()
+    assert torchlike.ones(3, device="opencl").sum().item() == 3
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -1,4 +1,4 @@
-"""Errors that kernels find: a few words of memory on each device, which are read when the host waits for it."""
+"""Errors that kernels find: a few words of memory on each device, which the host reads when it has waited."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from dispatch_aten.errors import DimensionError, OperatorError
 
 from . import streams
 from .commands import submit
-from .driver import find_devices
 from .memory import Block
 
 #: Kind of error → its class and text, of the value that did not fit and its limit.
@@ -59,10 +58,12 @@ def arguments(index: int) -> list[Any]:
     return [words(index).buffer, np.int64(getattr(_thread, "number", 0))]
 
 
-def take(index: int) -> list[tuple[int | None, Any, Exception]]:
-    """Return the error that has come in on a device, with its call's number and its stream, as a list of one or none."""
-    if index not in _asked:
-        return []
+def reports() -> list[tuple[int | None, Any, Exception]]:
+    """Return the errors that have come in, each with its call's number and its stream; the core asks after it has waited."""
+    return [each for index in sorted(_asked) for each in _take(index)]
+
+
+def _take(index: int) -> list[tuple[int | None, Any, Exception]]:
     _asked.discard(index)
     found, block = np.zeros(4, np.int64), words(index)
     # As a writer it waits for every kernel that can fail, on all streams.
@@ -76,14 +77,3 @@ def take(index: int) -> list[tuple[int | None, Any, Exception]]:
     _write(block)
     kind, text = KINDS[int(found[0])]
     return [(int(found[1]) or None, None, kind(text.format(found[2], found[3])))]
-
-
-def reports() -> list[tuple[int | None, Any, Exception]]:
-    """Return the errors of all devices."""
-    return [each for index in range(len(find_devices())) for each in take(index)]
-
-
-def check(index: int) -> None:
-    """Raise the error that has come in on a device, before anything that it made is read."""
-    for _, _, error in take(index):
-        raise error

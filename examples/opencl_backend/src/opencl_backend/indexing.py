@@ -136,7 +136,22 @@ def _steps(index: Array, places: _Places) -> tuple[int, ...]:
     return broadcast(index, places.shape).outer
 
 
-def _index_put(self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> Array:
+def _index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
+    result = MOVES["copy_"](
+        empty(cached_rule("index_add")(self, dim, index, source, alpha=alpha), self.block.index), self
+    )
+    values = source
+    if alpha != 1:
+        values = empty(contiguous(source.shape, source.dtype), self.block.index)
+        compute("mul", values, (source, alpha))
+    array, dims = (result, wrap_dim(dim, len(self.shape))) if self.shape else (_line(result), 0)
+    _index_put(array, [*[None] * dims, index if index.shape else _line(index)], values, True, from_end=False)
+    return result
+
+
+def _index_put(
+    self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False, *, from_end: bool = True
+) -> Array:
     """Write in the order of the indices, so that the last of several values for a place stays, and sums are repeatable."""
     places = _Places(self, indices)
     meta = RULES["index.Tensor"](self.spec, places.metas)
@@ -150,7 +165,7 @@ def _index_put(self: Array, indices: Sequence[Array | None], values: Array, accu
     operands = [
         Operand(self, places.kept_steps, zeros),
         Operand(values, *places.split(broadcast(values, meta.shape).outer)),
-        _check(self, places.arrays)._replace(outer=kept, inner=zeros),
+        _check(self, places.arrays, from_end=from_end)._replace(outer=kept, inner=zeros),
         *(Operand(each, kept, _steps(each, places)) for each in places.arrays.values()),
     ]
     run(code, operands, places.kept_shape, places.shape, numbers=places.numbers)
@@ -232,6 +247,7 @@ ATEN: Final[dict[str, Callable[..., Any]]] = {
     "nonzero": _nonzero,
     "index.Tensor": _index,
     "index_select": _index_select,
+    "index_add": _index_add,
     "index_put_": _index_put,
     "gather": _gather,
     "scatter.src": _make_scatter("scatter.src", "a"),

@@ -7,7 +7,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME
 
-from . import driver, errors, events, memory, streams
+from . import driver, errors, events, memory, moves, streams
 from .ctypes import COMPUTED
 
 
@@ -23,11 +23,10 @@ def _properties(index: int) -> dict[str, Any]:
 
 
 def synchronize(index: int) -> None:
-    """Wait until everything on a device is done, and raise the error that a kernel has found."""
+    """Wait until everything on a device is done."""
     for stream in list(streams.Stream.living):
         if stream.index == index:
             streams.synchronize(stream)
-    errors.check(index)
 
 
 INTERFACE: Final = dc.DeviceInterface(
@@ -43,6 +42,7 @@ INTERFACE: Final = dc.DeviceInterface(
     empty_cache=memory.empty_cache,
     out_of_memory=memory.OutOfMemoryError,
     host_allocator=memory.allocate_on_host,
+    upload=moves.upload,
     launched=errors.note_launch,
     reports=errors.reports,
     dtypes=tuple(BY_NAME[name] for name in COMPUTED),

@@ -12,7 +12,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME
 from dispatch_aten.shapes import RULES, TensorMeta, check_storage, contiguous
 
-from . import errors, streams
+from . import streams
 from .arrays import Array, check_dtype, empty
 from .commands import submit
 from .ctypes import C_TYPES
@@ -21,7 +21,7 @@ from .nest import Code, Operand, run
 
 
 def download(self: Array) -> Any:
-    """Return NumPy's array of the values; raise the errors that kernels have found before."""
+    """Return NumPy's array of the values."""
     source = self if self.spec.is_contiguous else compact(self)
     host = np.empty(self.shape, str(self.dtype))
     if host.size:
@@ -33,21 +33,16 @@ def download(self: Array) -> Any:
             streams.current(self.block.index),
             reads=[source.block],
         ).wait()
-    errors.check(self.block.index)
     return host
 
 
-def upload(values: Any, spec: TensorMeta, index: int | None = None) -> Array:
-    """Return an array of NumPy's values, laid out as a shape rule describes."""
-    result = empty(spec, index)
-    if spec.numel:
-        # A copy of its own: the caller may change the values while the command waits.
-        host = np.zeros(result.block.nbytes // spec.dtype.itemsize, str(spec.dtype))
-        steps = tuple(step * host.itemsize for step in spec.strides)
-        np.lib.stride_tricks.as_strided(host, spec.shape, steps)[...] = values
+def upload(values: Any, index: int | None = None) -> Array:
+    """Return an array with the values of an array in pinned memory, row by row, which are copied while the host goes on."""
+    result = empty(contiguous(values.shape, BY_NAME[values.dtype.name]), index)
+    if values.size:
         submit(
             lambda queue, wait_for: cl.enqueue_copy(
-                queue, result.block.buffer, host, wait_for=wait_for, is_blocking=False
+                queue, result.block.buffer, values, wait_for=wait_for, is_blocking=False
             ),
             streams.current(result.block.index),
             writes=[result.block],
@@ -62,8 +57,12 @@ def compact(self: Array, dtype: Any = None) -> Array:
 
 def _device_put(data: Any, *, device: dc.Device) -> Array:
     steps = tuple(abs(step) // data.itemsize for step in data.strides)
-    spec = TensorMeta(data.shape, steps, BY_NAME[data.dtype.name])
-    return upload(data, RULES["clone"](spec), device.index)
+    spec = RULES["clone"](TensorMeta(data.shape, steps, BY_NAME[data.dtype.name]))
+    check_dtype(spec)
+    # A copy of its own, in the order of its memory: the caller may change the values while the command waits.
+    host = np.empty(spec.numel, data.dtype)
+    np.lib.stride_tricks.as_strided(host, spec.shape, [step * host.itemsize for step in spec.strides])[...] = data
+    return Array(upload(host, device.index).block, spec)
 
 
 def _empty_strided(

@@ -46,11 +46,11 @@ def _find_target(node: Any) -> Any:
 
 
 class _Group:
-    """Nodes that follow each other on one shape, on one device and stream."""
+    """Nodes that follow each other on one shape, on one device."""
 
     def __init__(self, node: Any, target: Any) -> None:
         self.shape = target and target.shape
-        self.lane = node.device, node.stream
+        self.lane = node.device, node.index
         self.nodes: list[int] = []
         self.calls: list[Call] = []
         #: Where each value's newest elements are: in an array, a number, or the result of a call.
@@ -62,7 +62,7 @@ class _Group:
 
     def takes(self, node: Any, target: Any) -> bool:
         """Return whether a node can follow: elements of one memory may not be at two places of the kernel."""
-        if self.shape != target.shape or self.lane != (node.device, node.stream) or len(self.values) > _MOST:
+        if self.shape != target.shape or self.lane != (node.device, node.index) or len(self.values) > _MOST:
             return False
         touched = {target.place: target.index, **{each.place: each.index for each in self.made.values()}}
         others = [*node.inputs(), *self.values.values()]
