@@ -48,6 +48,14 @@ def test_a_synchronisation_raises_it_once_and_each_use_again(late):
 
 
 @plain
+def test_a_copy_to_the_host_waits_where_its_array_is_the_cpu_s(late):
+    assert (t.ones(2) + 1).tolist() == [2.0, 2.0]
+    x = make(60).exp()
+    with pytest.raises(dc.AsyncDeviceError):
+        x.tolist()
+
+
+@plain
 def test_a_read_of_another_tensor_raises_it_and_then_reads(late):
     good = make(1) + 1
     good.tolist()

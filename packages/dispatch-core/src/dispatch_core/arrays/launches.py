@@ -25,7 +25,7 @@ from ..discovery import loader
 from ..errors import AsyncDeviceError
 from ..forks import Order, forkable
 from .access import storage_of
-from .owners import ARRAY_TYPES, KEY_DEVICES
+from .owners import DEVICE_KEYS, KEY_DEVICES, TYPE_MASKS
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -64,6 +64,7 @@ class LaunchLog:
 
     def __init__(self, device: str, interface: Any) -> None:
         self.device, self.interface = device, interface
+        self._mask: Final = DEVICE_KEYS[device].value
         self._lock = forkable(Order.MEMORY)
         self._launches: deque[Launch] = deque(maxlen=_KEPT)
         #: Memory → the number and the stream of the call that wrote it last.
@@ -72,6 +73,14 @@ class LaunchLog:
         self._failed: dict[int, AsyncDeviceError] = {}
         #: The errors that no synchronisation has raised, each with its stream.
         self._unread: list[tuple[Any, AsyncDeviceError]] = []
+
+    def arrays_in(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Yield the device's arrays among values, those of lists included; a copy on the host is another device's."""
+        for value in values:
+            if isinstance(value, (list, tuple)):
+                yield from self.arrays_in(value)
+            elif TYPE_MASKS.get(type(value)) == self._mask:
+                yield value
 
     def begin(self, arrays: Iterable[Any]) -> tuple[int, frozenset[int]]:
         """Give a call its number; return it, and those of the calls that wrote what it reads.
@@ -211,12 +220,12 @@ def number_kernel(fn: Callable[..., Any], entry: OperatorEntry, log: LaunchLog, 
     waits = is_blocking()
 
     def launch(*args: Any, **kwargs: Any) -> Any:
-        number, sources = log.begin([*_arrays_in(args), *_arrays_in(kwargs.values())])
+        number, sources = log.begin([*log.arrays_in(args), *log.arrays_in(kwargs.values())])
         result = fn(*args, **kwargs)
         if result is NotImplemented or is_view:
             return result  # a view is made on the host
-        made = [*_arrays_in([result]), *_arrays_in(args[place] for place in places if place < len(args))]
-        made += _arrays_in(value for name, value in kwargs.items() if name in named)
+        made = [*log.arrays_in([result]), *log.arrays_in(args[place] for place in places if place < len(args))]
+        made += log.arrays_in(value for name, value in kwargs.items() if name in named)
         log.end(number, entry.name, sources, made)
         if waits:
             log.wait()
@@ -233,19 +242,11 @@ def number_step(
     """Return the function of a planned step with a number; ``reads`` and ``makes`` are the indices of its values."""
 
     def launch(values: list[Any]) -> None:
-        number, sources = log.begin([each for index in reads if type(each := values[index]) in ARRAY_TYPES])
+        number, sources = log.begin(log.arrays_in(values[index] for index in reads))
         run(values)
-        log.end(number, name, sources, [each for index in makes if type(each := values[index]) in ARRAY_TYPES])
+        log.end(number, name, sources, log.arrays_in(values[index] for index in makes))
 
     return launch
-
-
-def _arrays_in(values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from _arrays_in(value)
-        elif type(value) in ARRAY_TYPES:
-            yield value
 
 
 def _line_of(code: CodeType, offset: int) -> str:
