@@ -23,7 +23,6 @@ from .changes import arrays_in
 from .claims import claimed_dtypes
 from .drawing import Array
 from .further import SEED, further_samples, list_refusals
-from .further.refusals import OF_VALUES
 from .outcomes import Outcome
 from .places import place_of_error, place_of_kernel
 from .placing import GUARDED, OUTS, SHAPED, GuardedArray, arguments_on, call, dtype_name, dtypes_of, get, leaves, put
@@ -349,8 +348,7 @@ def check_refusal(device: TestedDevice, sample: Sample) -> bool:
         return False
     else:
         return False
-    needs_values = sample.change in OF_VALUES and not device.has_values
-    if needs_values or (_writes_raw(sample) and not device.is_mutable):
+    if _writes_raw(sample) and not device.is_mutable:
         return False
     try:
         arguments = arguments_on(device.name, sample)

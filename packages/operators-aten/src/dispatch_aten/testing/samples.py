@@ -45,6 +45,7 @@ UNFIT: Final = {
     "as_strided": (*LAYOUTS, "0-d"),
     "set_": (*LAYOUTS, "0-d"),
     "slice_inverse": LAYOUTS,
+    "affine_grid": ("int64", "uint8", "bool"),
 }
 #: Kind of operators → the same: no library decomposes matrices with a nan alike, torch convolves no bytes, and a
 #: nan is not a probability.

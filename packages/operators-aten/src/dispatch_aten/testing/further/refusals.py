@@ -15,8 +15,10 @@ from ..drawing import Array
 from ..samples import Sample, names_written
 from .values import cast, is_float
 
-#: Changes that a device without values cannot refuse.
-OF_VALUES: Final = frozenset({"a place out of range", "a negative place"})
+#: The change to a place that some operators count from the end.
+NEGATIVE: Final = "a negative place"
+#: Changes of places → the place.
+_PLACES: Final = {"a place out of range": 10_000, NEGATIVE: -1}
 
 
 #: Kinds of operators that need all their tensors, in shapes that fit.
@@ -39,9 +41,6 @@ def list_refusals(first: Sample) -> Iterator[Sample]:
             dict(map_arrays(arguments, lambda array: longer if array is last else array)),
             "a shape that does not fit",
         )
-    if any(array.dtype == np.int64 and array.size for array in arrays_in(arguments)):
-        for change, number in (("a place out of range", 10_000), ("a negative place", -1)):
-            yield Sample(name, dict(map_arrays(arguments, partial(_replace_last, number=number))), change)
     if is_out(name) and KIND_OF[name] != "factory":
         yield Sample(name, arguments, out="integers")
     is_view = "inplace_view" in ATEN_BY_NAME[name].tags
@@ -55,6 +54,14 @@ def list_refusals(first: Sample) -> Iterator[Sample]:
             yield Sample(name, {**arguments, **whole}, "integers for floats")
         if arguments["self"].ndim and arguments["self"].shape[0] > 1:
             yield Sample(name, arguments, "an expanded output", layout="expanded output")
+
+
+def list_places(first: Sample) -> Iterator[Sample]:
+    """Yield changes of a call with integers that may be places: out of range, and negative."""
+    if any(array.dtype == np.int64 and array.size for array in arrays_in(first.arguments)):
+        for change, number in _PLACES.items():
+            made = map_arrays(first.arguments, partial(_replace_last, number=number))
+            yield Sample(first.name, dict(made), change)
 
 
 def _replace_last(array: Array, number: int) -> Array:

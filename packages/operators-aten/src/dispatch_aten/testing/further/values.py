@@ -34,7 +34,11 @@ def cast(arguments: Arguments, dtype: str, *, by_zero: bool = True) -> Arguments
         values = values if by_zero else np.where(values == 0, 2, values)
         return (np.abs(values) if kind == "u" else values).astype(dtype)
 
-    return _change_floats(arguments, change)
+    found = _change_floats(arguments, change)
+    if found is not None and np.dtype(dtype).kind in "iu":
+        # Some devices multiply by a fraction, others by its whole part.
+        found |= {key: 2 for key in ("alpha", "beta") if isinstance(found.get(key), float)}
+    return found
 
 
 def specialize(arguments: Arguments) -> Arguments | None:

@@ -12,12 +12,13 @@ from dispatch_core.tools import find_interface
 from ..agreement import DisagreementError, TestedDevice, find_needed
 from ..outcomes import Outcome
 from ..places import place_of_error
-from . import commands, memory, places, streams
+from . import bounds, commands, memory, places, streams
 from .absence import Absence
 
 Check = Callable[[TestedDevice, dc.DeviceInterface], int]
 #: Name → the check, which returns how many calls or steps it has compared.
 PARTS: Final[dict[str, Check]] = {
+    "places out of range": bounds.check_places,
     "indices": places.check_indices,
     "current device": places.check_current,
     "streams": streams.check_streams,
