@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from dispatch_core.bookkeeping import transactions
-from dispatch_core.bookkeeping.changes import notify_devices, notify_refresh
+from dispatch_core.bookkeeping.changes import notify_change, notify_devices, notify_refresh
 from dispatch_core.bookkeeping.levels import Level
 from dispatch_core.discovery import loader
 from dispatch_core.errors import ArgumentError, BackendError, RegistrationError, short_repr
@@ -137,6 +137,8 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             self._check_keys(registry, handle.distribution, name, handle.key, under_way)
             handle.undo = under_way.undo
         self._handles[name], self._loaded[name], self._keys[name] = handle, handle.info, handle.key.name
+        if "dispatch_device_interface" in handle.hooks:
+            notify_change()  # a call that was resolved before knows nothing of the interface
         notify_devices([name])
 
     def close_backend(self, handle: BackendHandle) -> None:
@@ -300,6 +302,8 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             raise
         self._origins[BACKENDS, claim.name] = claim
         self._loaded[claim.name] = info
+        if host.implements(claim.name, "dispatch_device_interface"):
+            notify_change()  # as above
         notify_devices([claim.name])
 
     @contextmanager
