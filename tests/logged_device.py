@@ -136,12 +136,13 @@ class Device:
         return found
 
     def kernels(self, registry):
+        key = dc.device_key(self.name)
         for kernel in required_kernels(mutable=True, strided=True):
             if kernel.namespace == "prims":
                 continue
-            registry.register_kernel(f"aten::{kernel.name}", f"{self.name.title()}", self.compute(kernel.name))
-        registry.register_kernel("prims::device_get", self.name.title(), lambda self: self.values.copy())
-        registry.register_kernel("prims::device_put", self.name.title(), self.put)
+            registry.register_kernel(f"aten::{kernel.name}", key, self.compute(kernel.name))
+        registry.register_kernel("prims::device_get", key, lambda self: self.values.copy())
+        registry.register_kernel("prims::device_put", key, self.put)
 
     def put(self, data, *, device=None):
         index = self.current() if device is None or device.index is None else device.index

@@ -1,5 +1,8 @@
 """What users get for a device of any backend: here one of two indices that the test registers."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -8,6 +11,7 @@ from logged_device import Device, NoRoomError
 import dispatch_core as dc
 import torchlike
 from dispatch_aten.generator import hold_engine
+from dispatch_core.runtime import list_accelerators
 
 
 @pytest.fixture
@@ -372,3 +376,93 @@ def test_a_loader_warns_where_nothing_can_be_pinned(monkeypatch):
             next(iter(loader))
         with pytest.raises(RuntimeError, match="Backend stone doesn't support pinned memory"):
             torchlike.ones(1).pin_memory()
+
+
+@pytest.mark.parametrize("name", ["xpu", "cuda"])
+def test_a_device_of_torchs_names_answers_no_until_a_backend_brings_it(name):
+    module = getattr(torchlike, name)
+    assert not module.is_available() and module.device_count() == 0
+    with pytest.raises(AssertionError, match=f"Torch not compiled with {name.upper()} enabled"):
+        module.Stream()
+    with Device(name).register():
+        assert module is getattr(torchlike, name) is torchlike.get_device_module(name)
+        assert module.is_available() and module.device_count() == 2
+        assert isinstance(module.Stream(), torchlike.Stream) and module.memory_reserved() == 0
+        x = getattr(torchlike.ones(2), name)(1)
+        assert getattr(x, f"is_{name}") and x.device == torchlike.device(name, 1)
+        assert getattr(torchlike.nn.Linear(1, 1), name)().weight.device == torchlike.device(name, 0)
+    assert not module.is_available() and not getattr(torchlike.ones(1), f"is_{name}")
+    with pytest.raises(AssertionError, match=f"Torch not compiled with {name.upper()} enabled"):
+        getattr(torchlike.ones(1), name)()
+
+
+PLUGIN = """
+import dispatch_core as dc
+
+class Array: ...
+
+@dc.hookimpl
+def dispatch_backend_info():
+    array = dc.ArrayType(Array, shape=lambda array: (), dtype=lambda array: "float32", mutable=False)
+    return dc.BackendInfo("{name}", array_types=(array,))
+
+@dc.hookimpl
+def dispatch_register(registry):
+    pass
+
+@dc.hookimpl
+def dispatch_is_available():
+    return dc.Availability({available}, "it is broken")
+
+@dc.hookimpl
+def dispatch_device_interface():
+    return dc.DeviceInterface(properties=lambda index: {{"name": "Card"}})
+"""
+DECLARED = """
+import sys
+import torchlike, dispatch_core as dc
+from dispatch_core import runtime
+from dispatch_core.frontends import is_loaded
+assert runtime.list_accelerators() == {names!r}, runtime.list_accelerators()
+for name in {names!r}:
+    assert type(getattr(torchlike, name)).__name__ == "module" and hasattr(torchlike.ones(1), name)
+assert not hasattr(torchlike, "plain") and not hasattr(torchlike.ones(1), "plain")
+assert not any(is_loaded(name) for name in ("stone", "slate", "plain"))
+try:
+    print(torchlike.accelerator.is_available(), torchlike.accelerator.current_accelerator())
+except RuntimeError as error:
+    print(error)
+dc.load_backend("plain")
+print(torchlike.plain.get_device_name())
+"""
+
+
+@pytest.mark.parametrize(("stone", "slate"), [(True, True), (True, False), (False, False)])
+def test_distributions_say_that_their_device_is_an_accelerator(tmp_path, stone, slate):
+    for name, available in {"stone": stone, "slate": slate, "plain": True}.items():
+        info = tmp_path / f"{name}_plugin-1.0.dist-info"
+        info.mkdir()
+        lines = [f"Name: {name}-plugin", "Version: 1.0", "Requires-Dist: dispatch-core"]
+        (info / "METADATA").write_text("\n".join(["Metadata-Version: 2.1", *lines, ""]))
+        groups = ["backends", *([] if name == "plain" else ["accelerators"])]
+        points = [f"[dispatch_core.{group}]\n{name} = {name}_module\n" for group in groups]
+        (info / "entry_points.txt").write_text("".join(points))
+        (tmp_path / f"{name}_module.py").write_text(PLUGIN.format(name=name, available=available))
+    names = tuple(sorted({*list_accelerators(), "stone", "slate"}))
+    paths = os.pathsep.join([str(tmp_path), *sys.path])
+    program = DECLARED.format(names=names)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    first, *rest = done.stdout.splitlines()
+    if stone and slate:
+        assert first.startswith("this machine has several accelerators: slate, stone")
+    else:
+        assert first == ("True stone" if stone else "False None")
+    assert rest[-1] == "Card"

@@ -13,6 +13,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
 
+from ..names.lazy_attributes import LazyAttribute
 from ..names.lazy_names import LeftOut
 from ..tensors.tensor import Tensor
 from .absent_names import ABSENT, PLAIN
@@ -100,6 +101,8 @@ def note_devices(names: Iterable[str]) -> None:
         KNOWN.add(name)
         for each in (name, f"{_QUESTION}{name}"):
             before = vars(Tensor).get(each)
+            if isinstance(before, LazyAttribute):
+                before = before.value
             setattr(Tensor, each, DeviceMethod(each, None if type(before) is LeftOut else before))
 
 

@@ -85,7 +85,7 @@ def _make_module(name: str) -> ModuleType:
 
 
 def find_module(name: str) -> ModuleType | None:
-    """Return the module of a device, None for a name that no backend has, or that torchlike has for something else.
+    """Return the module of a device with an interface, None for other names and for those that torchlike has itself.
 
     >>> import torchlike
     >>> find_module("npu") is torchlike.npu, find_module("linalg")
@@ -93,7 +93,7 @@ def find_module(name: str) -> ModuleType | None:
     """
     if name in _REGISTERED:
         return cast("ModuleType", _REGISTERED[name])
-    if name not in ABSENT and (name in PLAIN or name[:1] == "_" or not runtime.provides(name) or is_taken(name)):
+    if name not in ABSENT and (name in PLAIN or name[:1] == "_" or not runtime.has_interface(name) or is_taken(name)):
         return None
     found = _MODULES.get(name)
     return _MODULES.setdefault(name, _make_module(name)) if found is None else found
