@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent
 COMPILED = sorted(path.parent for path in ROOT.glob("packages/*/setup.py"))
 PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml") if path.parent not in COMPILED)
 SOURCES = sorted(path.parent for path in ROOT.glob("packages/*/src/*/__init__.py"))
-VENDOR = "examples/vendor_backend/src/toy_backend"
+VENDORS = ["examples/vendor_backend/src/toy_backend", "examples/opencl_backend/src/opencl_backend"]
 #: The package whose tests need the array libraries; they have a session of their own.
 ARRAYS = "dispatch_backend_array_api"
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs"]
@@ -462,9 +462,9 @@ def workflows(session: nox.Session) -> None:
 
 @nox.session(requires=["wheels"])
 def typing(session: nox.Session) -> None:
-    """Check the types of the packages, the vendor example and this file, and programs with planted mistakes."""
+    """Check the types of the packages, the vendors' examples and this file, and programs with planted mistakes."""
     _install_wheels(session, "typing")
-    checked = [*(str(path.relative_to(ROOT)) for path in SOURCES), VENDOR, "noxfile.py"]
+    checked = [*(str(path.relative_to(ROOT)) for path in SOURCES), *VENDORS, "noxfile.py"]
     session.run("mypy", *checked, *session.posargs)
     # What other systems lack is found by their types; each has a cache of its own, or it would be made again each time.
     for system in ("win32", "darwin"):

@@ -19,12 +19,13 @@ def submit(
 ) -> Any:
     """Call ``enqueue(queue, wait_for)`` with a stream's queue and the events to wait for, and return the command's event."""
     open_context()  # refuses a forked process
-    from .interface import INTERFACE  # whose function the conformance kit replaces by one that delays
+    from .interface import INTERFACE
 
+    queue: Any = INTERFACE.queue  # the conformance kit replaces it by one that delays
     with _lock:
         before = [command for block in reads for command in block.commands_before(stream, writes=False)]
         before += [command for block in writes for command in block.commands_before(stream, writes=True)]
-        command = stream.last = INTERFACE.queue(enqueue, stream.queue, before or None)
+        command = stream.last = queue(enqueue, stream.queue, before or None)
         for each in reads:
             each.used_by(stream, command, writes=False)
         for each in writes:

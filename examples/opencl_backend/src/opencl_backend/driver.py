@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ def find_devices() -> tuple[Any, ...]:
     Raises ``cl.Error`` where no driver is installed.
     """
     for platform in cl.get_platforms():
-        found = [device for device in platform.get_devices() if device.double_fp_config]
+        found: list[Any] = [device for device in platform.get_devices() if device.double_fp_config]
         if len(found) == 1 and (half := found[0].max_compute_units // 2):
             try:
                 return tuple(found[0].create_sub_devices([cl.device_partition_property.EQUALLY, half]))[:2]
@@ -38,7 +39,8 @@ def open_context() -> Any:
             "opencl was opened before this process was forked, and cannot be used in the child",
             hint="start processes by 'spawn', or open the device in the child alone",
         )
-    os.register_at_fork(after_in_child=_lose)
+    if sys.platform != "win32":
+        os.register_at_fork(after_in_child=_lose)
     return cl.Context(list(find_devices()))
 
 

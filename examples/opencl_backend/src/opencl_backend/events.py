@@ -12,14 +12,12 @@ from .streams import Stream, is_done
 class Event:
     """A mark: a command that ends when all work before it has ended, and knows when that was."""
 
-    def __init__(self, index: int) -> None:
-        self.index = index
-        self.command: Any = None
+    command: Any = None
 
 
 def create(index: int) -> Event:
     """Return a new event."""
-    return Event(index)
+    return Event()
 
 
 def record(event: Event, stream: Stream) -> None:

@@ -68,7 +68,7 @@ def _device_put(data: Any, *, device: dc.Device) -> Array:
 def _empty_strided(
     size: Any, stride: Any, *, dtype: Any = None, device: dc.Device | None = None, **options: Any
 ) -> Array:
-    return empty(RULES["empty_strided"](size, stride, dtype=dtype), device and device.index)
+    return empty(RULES["empty_strided"](size, stride, dtype=dtype), None if device is None else device.index)
 
 
 def _describe(self: Array) -> TensorMeta:

@@ -147,4 +147,5 @@ def _places(dims: str, number: str, position: str, rank: int, operands: int) -> 
 @functools.cache
 def _build(source: str) -> Any:
     """Compile a program, which the driver keeps on the disk, too."""
-    return cl.Kernel(cl.Program(open_context(), source).build(["-w"], cache_dir=False), "run")
+    program: Any = cl.Program(open_context(), source)
+    return cl.Kernel(program.build(["-w"], cache_dir=False), "run")

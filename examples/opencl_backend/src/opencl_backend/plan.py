@@ -97,7 +97,7 @@ class _Group:
     def make_step(self, program: dc.Program) -> dc.PlannedStep:
         """Return the step, which makes and stores only values that are read outside of the group."""
         inside = set(self.nodes)
-        outputs = {each.index for place in inside for each in program.nodes[place].outputs}
+        outputs = {each.index for place in inside for each in program.nodes[place].outputs if each}
         read = {
             value.index for place, node in enumerate(program.nodes) if place not in inside for value in node.inputs()
         }
