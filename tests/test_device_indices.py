@@ -238,3 +238,16 @@ def test_an_explanation_says_where_a_call_runs_and_when_it_is_refused(twin):
     assert str(found.error) == str(caught.value)
     assert "their frontend decides" in str(dc.explain("aten::add.Tensor", *twin))
     assert dc.explain("aten::copy_", x, y).error is None
+
+
+def test_kernels_for_sets_of_types_get_arrays_of_one_device(twin):
+    x, y = (each._dispatch_data for each in twin)
+    number = np.ones(3, "float32")
+    with dc.Library("mixture", "DEF") as library:
+        library.define("join(Tensor a, Tensor b, Tensor c) -> Tensor")
+        library.impl("join", lambda a, b, c: twins.Twin(np.zeros(1)), types=(twins.Twin, np.ndarray))
+        join = dc.ops.mixture.join
+        assert [join(*each).index for each in ((number, y, number), (x, x, number), (y, y, y))] == [1, 0, 1]
+        for mixed in ((x, y, number), (x, y, x), (number, y, x)):
+            with pytest.raises(dc.DeviceMismatchError, match="mixture::join: " + WORDS):
+                join(*mixed)

@@ -19,7 +19,7 @@ from typing import Final
 from ..bookkeeping.changes import notify_change
 from ..devices import Device
 from ..forks import Order, forkable
-from ..keys.table import ARRAYS, DispatchKey
+from ..keys.table import ARRAYS, DispatchKey, keys_of
 from .owners import DEVICE_KEYS, KEY_TYPES
 from .thread_device import find_current
 
@@ -68,6 +68,12 @@ def forget_indices(device: str, key: DispatchKey) -> None:
     with _lock:
         _noted.discard(device)
         SEVERAL[0] &= ~_keys_of_device(key)
+
+
+def several_in(mask: int) -> list[int]:
+    """Return the keys in a mask of each type of device of which several are in use, as a mask for each."""
+    found = {key.backend: key for key in keys_of(mask & SEVERAL[0])}
+    return list(map(_keys_of_device, found.values()))
 
 
 def _keys_of_device(key: DispatchKey) -> int:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 from .._record import Record
+from ..devices import Device
 from ..errors import DeviceMismatchError
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import MARKERS, DispatchKey
@@ -322,7 +323,7 @@ def bind(tensor: Tensor, data: Array) -> None:
 
 def refuse_mixed(op: OpOverload, args: tuple[object, ...], kwargs: dict[str, object]) -> NoReturn:
     """Refuse a call whose arrays lie on different devices, naming argument and device of each."""
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, Device]] = []
     kinds: dict[type, None] = {}
     wrapped = False
     schema = op.schema
@@ -331,15 +332,18 @@ def refuse_mixed(op: OpOverload, args: tuple[object, ...], kwargs: dict[str, obj
     for name, value in values.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if is_tensor(item):
-                found.append((name, str(device(item))))
+                found.append((name, device(item)))
                 kinds[type(item)] = None
                 wrapped = wrapped or bool(getattr(item, "_dispatch_mask", 0) & MARKERS)
-    devices = sorted({place for _, place in found})
+    places = {place for _, place in found}
+    # Two of one type are never allowed; those of two types may be.
+    one_type = {place for place in places if any(place.type == each.type and place != each for each in places)}
+    devices = sorted(map(str, one_type or places))
     where = ", ".join(f"'{name}' on {place}" for name, place in found)
     raise DeviceMismatchError(
         f"{op.name}: Expected all tensors to be on the same device, but found at least two devices,"
         f" {devices[0]} and {devices[-1]}! (arguments {where}){_list_sets(op)}",
-        hint="move them to one device first" + ("" if wrapped else _suggest_set(op, kinds)),
+        hint="move them to one device first" + ("" if wrapped or len(kinds) < 2 else _suggest_set(op, kinds)),
     )
 
 

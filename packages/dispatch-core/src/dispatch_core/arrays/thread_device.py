@@ -6,7 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, Protocol
 
+from .._record import Record
 from ..discovery import loader
+from ..errors import BackendError, DispatchError, short_repr
 from ..interrupts import whole
 from .owners import DEVICE_KEYS, KEY_TYPES
 
@@ -18,13 +20,37 @@ class HasExchange(Protocol):
     exchange: Callable[[int], int] | None
 
 
+class CurrentIndex(Record):
+    """The index of the thread's device of a type, as its backend tells it when this is called."""
+
+    _device: str
+    _ask: Callable[[], int]
+
+    def __call__(self) -> int:
+        """Return the index; raises ``BackendError`` where the backend's function raises, or returns another value."""
+        try:
+            found: object = self._ask()
+        except DispatchError:
+            raise
+        except Exception as error:
+            raise self._fault(f"raised {type(error).__name__}: {error}") from error
+        if isinstance(found, int) and found >= 0:
+            return found
+        raise self._fault(f"returned {short_repr(found)}")
+
+    def _fault(self, how: str) -> BackendError:
+        return BackendError(
+            f"device {self._device!r}: the function that tells the thread's device {how}",
+            hint="DeviceInterface.current, else ArrayType.current_device, returns an index in every thread",
+        )
+
+
 def find_current(device: str) -> Callable[[], int] | None:
     """Return the function that gives the index of the thread's device; None where the backend has none."""
     current = loader().device_interface(device).current
-    if current is not None:
-        return current
     types: tuple[Any, ...] = KEY_TYPES.get(DEVICE_KEYS[device], ()) if device in DEVICE_KEYS else ()
-    return next((each.current_device for each in types if each.current_device is not None), None)
+    ask = current or next((each.current_device for each in types if each.current_device is not None), None)
+    return None if ask is None else CurrentIndex(device, ask)
 
 
 def work_on(device: str, index: int) -> AbstractContextManager[object]:

@@ -121,18 +121,18 @@ def make_index_test(signature: CallSignature, keys: int) -> Callable[[tuple[Any,
 
 
 def place_call(
-    entry: OperatorEntry, run: Runner, mask: int, *, is_call: bool, is_kernel: bool, crosses: bool, hook: Runner | None
+    entry: OperatorEntry, run: Runner, keys: int, *, is_call: bool, is_kernel: bool, crosses: bool, hook: Runner | None
 ) -> Runner:
-    """Return ``run`` on the device of its arrays; see Note [Placed calls].
+    """Return ``run`` on the device of its arrays, those with one of some keys; see Note [Placed calls].
 
     ``is_call`` says that a user's call is served, ``is_kernel`` that a kernel of the device or a composite is what runs. The
     kernel takes arrays of several devices where it ``crosses`` them. ``hook`` answers mixed calls of a frontend's tensors.
     """
     signature = entry.signature
-    key = next(key for key in keys_of(mask & SEVERAL[0]))
+    key = next(key for key in keys_of(keys) if key.kind == "device")
     name = KEY_DEVICES[key.backend]
     interface, current = loader().device_interface(name), find_current(name)
-    find, find_first = make_index_finder(signature, SEVERAL[0]), make_index_finder(signature, SEVERAL[0], limit=1)
+    find, find_first = make_index_finder(signature, keys), make_index_finder(signature, keys, limit=1)
     place = None if signature is None else signature.device_index
     exchanges = is_kernel and interface.exchange is not None
 

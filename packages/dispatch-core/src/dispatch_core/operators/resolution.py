@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .._record import Record, replace
 from ..arrays.access import computes_late
 from ..arrays.frontend import FRONTENDS, Frontend
-from ..arrays.indices import SEVERAL
+from ..arrays.indices import SEVERAL, several_in
 from ..arrays.launches import find_log, number_kernel
 from ..arrays.layouts import find_hint, have_history, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
@@ -127,7 +127,7 @@ class Resolution(Record):
         placed = place_call(
             self.entry,
             run,
-            self.mask,
+            several_in(self.mask)[0],
             is_call=is_call,
             is_kernel=self.boundary() is not None or is_layout or self.is_composite(),
             crosses=registration is not None and registration.traits.crosses_devices,

@@ -111,32 +111,38 @@ def make_device_selector(entry: OperatorEntry, index: int, rest: int) -> Runner:
         device = Device("cpu") if wanted is None else Device.parse(wanted)
         mask = context.apply_exclusions(rest | device_key(device.type).value)
         open_device(device)
-        if device.index is None and (place := _find_place(device.type, mask)) is not None:
-            open_device(place)
-            values = (*values[:index], place, *values[index + 1 :])
+        if device.index is None and (find := _currents.get(device.type, _look_first)) is not None:
+            place = _find_place(device, mask, find)
+            if place is not device:
+                open_device(place)
+                values = (*values[:index], place, *values[index + 1 :])
         return explicit_table[mask](*values)
 
     return entry.tables.keep_traits(run, RunnerTraits(choice=DeviceChoice(index, home, find_home)))
 
 
-def _find_place(device: str, mask: int) -> Device | None:
+def _look_first() -> int:
+    """Represent the function that gives the thread's index where a device's was not looked for yet."""
+    raise AssertionError("it is never called")
+
+
+def _find_place(device: Device, mask: int, find: Callable[[], int]) -> Device:
     """Return the thread's device of a type where factories have to name it; see Note [Several indices] in `indices`.
 
     Those that are recorded name it always: it may be another when they run.
     """
-    try:
-        find = _currents[device]
-    except KeyError:
-        has_indices = any(each.device_index is not None for each in KEY_TYPES.get(device_key(device), ()))
-        find = _currents[device] = find_current(device) if has_indices else None
-    if find is None:
-        return None
+    key = device_key(device.type)
+    if find is _look_first:
+        has_indices = any(each.device_index is not None for each in KEY_TYPES.get(key, ()))
+        found = _currents[device.type] = find_current(device.type) if has_indices else None
+        if found is None:
+            return device
+        find = found
     for recording in CAPTURING:
         if recording.is_here():
             recording.guard(find)
     here = find()
-    is_usual = here == 0 and not (SEVERAL[0] & device_key(device).value or mask & _PIPELINE)
-    return None if is_usual else Device(device, here)
+    return device if here == 0 and not (SEVERAL[0] & key.value or mask & _PIPELINE) else Device(device.type, here)
 
 
 _opened: set[Device] = set()

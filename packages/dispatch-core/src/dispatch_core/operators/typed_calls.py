@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, Frontend
+from ..arrays.indices import several_in
 from ..arrays.owners import TYPE_MASKS, is_of_types, is_tensor
 from ..caches import is_lasting, keep
 from ..calls import call_trace
 from ..calls.boundary import Boundary
 from ..calls.conformance import check_plain, check_results, check_types, plain_checks, plain_error
 from ..calls.engine import KernelCall
+from ..calls.placed_calls import place_call
 from ..calls.signature import CallSignature
 from ..calls.traits import Runner
 from ..errors import NoKernelError
@@ -84,6 +86,7 @@ class TypedCalls:
         self.is_passed_on = is_passed_on
         self._is_for_mixtures = is_for_mixtures
         self._frontend = FRONTENDS.get(walked.mask & MARKERS)
+        self._hook = None if self._frontend is None else self._frontend.call_mixed
 
     def arrays_in(self, values: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
         """Return the arrays among a call's arguments, in schema order."""
@@ -146,6 +149,9 @@ class TypedCalls:
                 otherwise = self.otherwise.runner()
             return otherwise(*values, **keywords)
 
+        # Each type's arrays lie on one device; the kernel runs on that of the type with the highest key.
+        for keys in reversed(several_in(self.mask)):
+            run = place_call(self.entry, run, keys, is_call=True, is_kernel=True, crosses=False, hook=self._hook)
         return run
 
     def kernel_runner(self, below: Runner | None) -> Runner:

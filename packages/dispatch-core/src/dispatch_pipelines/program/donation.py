@@ -32,8 +32,6 @@ from ..record.errors import PipelineError
 from ..record.pending import pending_type, storage_key
 
 if TYPE_CHECKING:
-    from dispatch_core.keys.table import DispatchKey
-
     from ..capture.capture_inputs import Input
     from ..capture.recorded import RecordedRun
     from ..record.steps import Step
@@ -140,7 +138,7 @@ _OWN: Final = _count_own() - 1
 def fail_holders(
     donated: Sequence[DonatedArray],
     names: Mapping[str, Any],
-    device: DispatchKey,
+    kind: type[Step],
     session: Session,
     raised: BaseException,
 ) -> None:
@@ -154,7 +152,7 @@ def fail_holders(
     for each in donated:
         tensor = names[each.tensor]
         if tensor._dispatch_data is names[each.array] and not _remake(tensor):
-            pending = pending_type(device).of(each.spec, None, session)
+            pending = pending_type(kind.device, kind.index).of(each.spec, None, session)
             pending.error = error
             bind(tensor, pending)
 

@@ -190,7 +190,7 @@ def place_of(kind: type[Step]) -> tuple[str, int] | None:
 
     Steps that were recorded while that was so work on the first.
     """
-    if kind.index is None and not kind.device & SEVERAL[0]:
+    if kind.index is None and not (SEVERAL[0] and SEVERAL[0] & kind.device):
         return None
     return owners.KEY_DEVICES[kind.device.backend], kind.index or 0
 

@@ -42,7 +42,7 @@ def find_fault(lines: Sequence[ReplayLine], session: Session, error: BaseExcepti
             continue
         values = names[each.values]
         used_up = [array for array in each.donated if values[array.slot] is None and array.slot not in copied]
-        fail_holders(used_up, names, each.part.calls[0].device, session, fault)
+        fail_holders(used_up, names, each.part.calls[0].kind, session, fault)
     return fault
 
 

@@ -25,6 +25,7 @@ from itertools import groupby
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
+from dispatch_core.arrays.indices import SEVERAL
 from dispatch_core.arrays.late_arrays import IN_USE
 from dispatch_core.arrays.thread_device import work_on
 from dispatch_core.layers.stages import active, stage
@@ -213,8 +214,8 @@ class Scheduler(StepQueue):
         executor = self.executor
         if not (executor.allows_whole_plans and (self.outer is None or self.outer.is_empty)):
             return False
+        kind = _class_of(self.records[0]) if SEVERAL[0] else None
         started = perf_counter_ns()
-        kind = _class_of(self.records[0])
         try:
             if active.get() is None:
                 known = self._find_whole_plan(executor.planning)
@@ -233,7 +234,7 @@ class Scheduler(StepQueue):
         self._running += 1
         try:
             with paused(found.state):
-                failed = executor.run_whole(plan, found, kind)
+                failed = executor.run_plan(plan, found) if kind is None else executor.run_whole(plan, found, kind)
             if not found.has_steps:
                 self.remove_records(found.count)
         except BaseException:

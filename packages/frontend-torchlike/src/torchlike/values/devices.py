@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_core import devices
-from dispatch_core.frontends import find_current
+from dispatch_core import devices, frontends
 from dispatch_core.tracebacks import trim_traceback
 
 device = dc.Device
@@ -53,5 +52,7 @@ def resolve_index(device: dc.Device, own: dc.Device) -> dc.Device:
     """Return a device of the kind of ``own`` with an index: without one, it means the current one, as in torch."""
     if device.type != own.type or device.index is not None or own.index is None:
         return device
-    current = find_current(device.type)
+    current = frontends.find_current(device.type)
+    if current is not None and (recording := frontends.recording()) is not None:
+        recording.guard(current)
     return own if current is None else dc.Device(device.type, current())
