@@ -166,14 +166,15 @@ class DeviceHooks:
         """Ask a device's plugin how a recorded program should run; None where it has no opinion."""
         return self._call(name, "dispatch_plan", program=program) if name in self._loaded else None
 
-    def synchronize(self, name: str) -> None:
-        """Wait for all indices of a device, if it is loaded and its plugin can."""
+    def synchronize(self, name: str, index: int | None = None) -> None:
+        """Wait for one index of a device, or all that were opened, if it is loaded and its plugin can."""
         if name not in self._loaded:
             return
         wait = self.device_interface(name).synchronize
         if wait is not None:
-            for index in sorted({index or 0 for each, index in self._opened if each == name}):
-                wait(index)
+            opened = {found or 0 for each, found in self._opened if each == name}
+            for place in sorted(opened) if index is None else (index,):
+                wait(place)
         self._call(name, "dispatch_synchronize")
 
     def _compute_late(self, info: BackendInfo) -> BackendInfo:

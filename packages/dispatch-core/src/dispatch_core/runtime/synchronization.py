@@ -15,12 +15,13 @@ from ..tracebacks import api_boundary
 def synchronize(device: str | Device | None = None) -> None:
     """Run the recorded steps of the open pipeline, compute every living result, and wait until that is done.
 
-    ``device`` is the one to wait for; None means all that are loaded. A device that computes at once has nothing to wait
-    for. Raises the error of a step that failed, and a device's own.
+    ``device`` is the one to wait for, or all of its type where it has no index; None means all that are loaded. A device
+    that computes at once has nothing to wait for. Raises the error of a step that failed, and a device's own.
 
     >>> synchronize()
     """
-    wanted = None if device is None else Device.parse(device).type
+    place = None if device is None else Device.parse(device)
+    wanted = None if place is None else place.type
     if wanted is not None:
         device_key(wanted)
     session = open_session()
@@ -31,7 +32,7 @@ def synchronize(device: str | Device | None = None) -> None:
         if wanted in (None, reader.device):
             reader.compute(arrays)
     for name in [wanted] if wanted is not None else list(DEVICE_KEYS):
-        loader().synchronize(name)
+        loader().synchronize(name, None if place is None else place.index)
         raise_reported(name)
 
 

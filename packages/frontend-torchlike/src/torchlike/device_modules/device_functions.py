@@ -75,16 +75,8 @@ class DeviceFunctions(StreamFunctions, MemoryFunctions, RandomFunctions):
         return 0 if change is None else change(index)
 
     def synchronize(self, device: Place = None) -> None:
-        """Wait until everything that was queued on a device is done."""
-        wait = self.interface.synchronize
-        index = self.to_index(device)
-        if wait is None:
-            dc.synchronize(self.name)
-        else:
-            session = dc.current_pipeline()
-            if session is not None:
-                session.flush()
-            wait(self.open(index))
+        """Wait until everything that was queued on a device is done; raises the errors that it has reported since."""
+        dc.synchronize(dc.Device(self.name, self.open(self.to_index(device))))
 
     @cached_property
     def device(self) -> type:
