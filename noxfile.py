@@ -407,7 +407,9 @@ def opencl(session: nox.Session) -> None:
     """
     _install_wheels(session, "test", "opencl")
     session.install("--no-compile", "--no-deps", "--no-build-isolation", "examples/opencl_backend")
-    _pytest(session, "-p", "dispatch_aten.testing.plugin", "--dispatch-device=opencl", "examples/opencl_backend/tests")
+    session.env["PYTHONDONTWRITEBYTECODE"] = None
+    kit = ("-p", "dispatch_aten.testing.plugin", "--dispatch-device=opencl")
+    session.run("pytest", "-q", *kit, "examples/opencl_backend/tests")
     share = os.environ.get("DISPATCH_DRAWN_SHARE", "0.1")
     seed = dt.datetime.now(tz=dt.UTC).date().strftime("%Y%m%d")
     drawn = [] if share == "1" else ["--draw", share, "--seed", seed]
