@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from dispatch_aten.dtypes import BY_NAME
 from dispatch_core import DeviceInterface
 
 from ..acl.errors import OutOfMemoryError
@@ -112,6 +113,13 @@ def _properties(index: int) -> dict[str, Any]:
         return {"name": device_name(), "total_memory": allocator.mem_get_info(index)[1]}
 
 
+#: The dtypes that the device computes with; complex numbers can be kept on it alone.
+DTYPES: Final = tuple(
+    BY_NAME[name]
+    for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+)
+
+
 def make() -> DeviceInterface:
     """Return the interface of the npu."""
     return DeviceInterface(
@@ -127,6 +135,7 @@ def make() -> DeviceInterface:
         empty_cache=allocator.empty_cache,
         out_of_memory=OutOfMemoryError,
         host_allocator=_allocate_pinned,
+        dtypes=DTYPES,
         upload=_upload,
         functions={"set_sync_timeout": waiting.set_sync_timeout, "sync_timeout": waiting.sync_timeout},
     )

@@ -32,7 +32,7 @@ def check_host_copies(device: TestedDevice) -> Outcome:
         try:
             put(np.ones(2, dtype), device.name)
         except Exception as error:  # noqa: BLE001  # the device, or NumPy, refuses the dtype
-            if dtype in device.claimed:
+            if dtype in device.dtypes & device.claimed:
                 said = f"{dtype}: the device's interface lists it, and device_put refuses it: {error}"
                 return Outcome(CHECK, "failed", said, samples=count, place=place_of_error(device.key, error))
             continue

@@ -187,6 +187,19 @@ def dtypes_of(device: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def is_in_numpy(dtype: str) -> bool:
+    """Return whether NumPy has arrays of a dtype; for some it needs another library.
+
+    >>> is_in_numpy("float32")
+    True
+    """
+    try:
+        np.ones(1, dtype)
+    except TypeError:
+        return False
+    return True
+
+
 def dtype_name(array: Any) -> str:
     """Return NumPy's name of the dtype of an array on any device."""
     kind = dc.dtype(array)
