@@ -338,6 +338,9 @@ def test_pinned_memory_is_the_devices(slate):
     assert pinned.tolist() == [[0, 3], [1, 4], [2, 5]]
     pinned[0, 0] = 7
     assert torchlike.empty(0).pin_memory().shape == (0,) and torchlike.tensor(True).pin_memory().item() is True
+    assert torchlike.tensor([1.0], pin_memory=True).is_pinned()
+    packed = torchlike.nn.utils.rnn.pack_sequence([torchlike.ones(1, 1), torchlike.ones(2, 1)], enforce_sorted=False)
+    assert packed.pin_memory().is_pinned() and not packed.is_pinned() and packed.pin_memory().sorted_indices.is_pinned()
     with pytest.raises(RuntimeError, match=r"cannot pin '.*' only dense CPU tensors can be pinned"):
         x.slate().pin_memory()
     with pytest.raises(RuntimeError, match="only dense CPU tensors"):
@@ -376,6 +379,17 @@ def test_a_loader_warns_where_nothing_can_be_pinned(monkeypatch):
             next(iter(loader))
         with pytest.raises(RuntimeError, match="Backend stone doesn't support pinned memory"):
             torchlike.ones(1).pin_memory()
+
+
+def test_autocast_chooses_dtypes_that_the_device_computes_with():
+    with Device("stone").register(dtypes=(torchlike.float32, torchlike.float16)):
+        torchlike.ones(1, device="stone")
+        assert (
+            torchlike.stone.get_amp_supported_dtype() == [torchlike.float16] and not torchlike.stone.is_bf16_supported()
+        )
+        with pytest.warns(UserWarning, match=r"STONE Autocast only supports dtypes of float16 currently"):
+            context = torchlike.autocast("stone", dtype=torchlike.bfloat16)
+        assert not context._enabled and torchlike.autocast("stone")._enabled
 
 
 @pytest.mark.parametrize("name", ["xpu", "cuda"])

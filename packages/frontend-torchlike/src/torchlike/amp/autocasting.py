@@ -13,7 +13,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float64
-from dispatch_core.frontends import reset_masks, set_masks
+from dispatch_core.frontends import is_loaded, reset_masks, set_masks
 from dispatch_core.interrupts import Guard, by_subscript, whole
 from dispatch_core.lazy_text import repr_by_attributes
 
@@ -38,8 +38,19 @@ from .settings import (
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 _SUPPORTED: Final = (bfloat16, float16)
+_PLAIN: Final = ("cpu", "meta")
 _set_choices, _set_nesting = by_subscript(autocast_choices.set), by_subscript(autocast_nesting.set)
 _reset_choices, _reset_nesting = autocast_choices.reset, autocast_nesting.reset
+
+
+def _find_supported(device: str) -> tuple[ScalarType, ...]:
+    """Return the dtypes that autocast may choose on a device: those with which it computes, where its interface says so."""
+    if device in _PLAIN or not is_loaded(device):
+        return _SUPPORTED
+    from dispatch_core.runtime import find_interface  # as most programs use the cpu
+
+    dtypes = find_interface(device).dtypes
+    return _SUPPORTED if dtypes is None else tuple(each for each in _SUPPORTED if each in dtypes)
 
 
 class autocast(Guard):  # noqa: N801  # torch's name
@@ -95,12 +106,13 @@ class autocast(Guard):  # noqa: N801  # torch's name
         if self.device == "cuda" and not is_present("cuda"):
             warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=3)
             return False
-        if self.fast_dtype in _SUPPORTED:
+        supported = _find_supported(self.device)
+        if self.fast_dtype in supported:
             return True
         name = self.device.upper()
         warnings.warn(
             f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"
-            f"{name} Autocast only supports dtypes of {', '.join(map(str, _SUPPORTED))} currently.",
+            f"{name} Autocast only supports dtypes of {', '.join(map(str, supported))} currently.",
             stacklevel=3,
         )
         return False

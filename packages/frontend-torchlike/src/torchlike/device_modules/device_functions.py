@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import bfloat16
+from dispatch_aten.dtypes import bfloat16, float16
 from dispatch_core import frontends, runtime
 from dispatch_core.interrupts import whole
 from dispatch_core.lazy_text import repr_by_attributes
@@ -58,6 +58,11 @@ class DeviceFunctions(StreamFunctions, MemoryFunctions, RandomFunctions):
         """Return whether the device computes with bfloat16."""
         dtypes = self.interface.dtypes
         return dtypes is None or bfloat16 in dtypes
+
+    def get_amp_supported_dtype(self) -> list[Any]:
+        """Return the dtypes that autocast may choose on the device."""
+        dtypes = self.interface.dtypes
+        return [each for each in (bfloat16, float16) if dtypes is None or each in dtypes]
 
     def current_device(self) -> int:
         """Return the index of the device that the thread works with, opening it."""

@@ -93,10 +93,13 @@ class PackedSequence(PackedSequence_):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def pin_memory(self) -> Self:
-        return self
+        order, back = (
+            None if each is None else each.pin_memory() for each in (self.sorted_indices, self.unsorted_indices)
+        )
+        return type(self)(self.data.pin_memory(), self.batch_sizes, order, back)
 
     def is_pinned(self) -> bool:
-        return False
+        return self.data.is_pinned()
 
     def double(self) -> Self:
         return self.to(dtype=ScalarType.Double)
