@@ -77,18 +77,19 @@ class OnDevice:
         self._before: list[int] = []
 
     def __enter__(self) -> int:
-        if self._exchange is not None:
-            try:
-                if self._current is None:
-                    self._before = [self._exchange(self._index)]
-                else:
-                    # Known before it changes: an interrupt may fall between the call and what takes its result.
-                    self._before = [self._current()]
-                    self._exchange(self._index)
-            except BaseException:
-                self._leave()
-                raise
-        return self._index
+        try:
+            if self._exchange is None:
+                return self._index
+            if self._current is None:
+                self._before = [self._exchange(self._index)]
+            else:
+                # Known before it changes: an interrupt may fall between the call and what takes its result.
+                self._before = [self._current()]
+                self._exchange(self._index)
+            return self._index
+        except BaseException:
+            self._leave()
+            raise
 
     @whole
     def __exit__(self, *exception: object) -> None:
