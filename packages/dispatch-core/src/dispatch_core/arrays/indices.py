@@ -88,13 +88,13 @@ def _keys_of_device(key: DispatchKey) -> int:
 class NotedExchange:
     """A backend's function ``exchange`` of its interface, with the indices noted that it is called with."""
 
-    __slots__ = ("_device", "_exchange")
+    __slots__ = ("_device", "plain")
 
     def __init__(self, device: str, exchange: Callable[[int], int]) -> None:
-        self._device, self._exchange = device, exchange
+        self._device, self.plain = device, exchange
 
     def __call__(self, index: int) -> int:
         """Make another device the thread's, and return the former."""
         if index > 0:
             note_index(self._device, index)
-        return self._exchange(index)
+        return self.plain(index)

@@ -29,6 +29,7 @@ from .traits import Runner
 
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
+    from ..runtime.interface import DeviceInterface
     from .signature import CallSignature
 
 #: Represents the indices of a call whose arrays have several.
@@ -120,6 +121,16 @@ def make_index_test(signature: CallSignature, keys: int) -> Callable[[tuple[Any,
     return is_another
 
 
+class Guarded:
+    """The functions of a device's interface that a guard calls around each kernel, without a look at the indices."""
+
+    __slots__ = ("current", "exchange")
+
+    def __init__(self, interface: DeviceInterface) -> None:
+        exchange = interface.exchange
+        self.current, self.exchange = interface.current, getattr(exchange, "plain", exchange)
+
+
 def place_call(
     entry: OperatorEntry, run: Runner, keys: int, *, is_call: bool, is_kernel: bool, crosses: bool, hook: Runner | None
 ) -> Runner:
@@ -132,6 +143,8 @@ def place_call(
     key = next(key for key in keys_of(keys) if key.kind == "device")
     name = KEY_DEVICES[key.backend]
     interface, current = loader().device_interface(name), find_current(name)
+    # The indices of arrays that are there were noted.
+    direct, ask = Guarded(interface), interface.current or current
     find, find_first = make_index_finder(signature, keys), make_index_finder(signature, keys, limit=1)
     place = None if signature is None else signature.device_index
     exchanges = is_kernel and interface.exchange is not None
@@ -148,9 +161,9 @@ def place_call(
                     values = (*values[:place], Device(name, current()), *values[place + 1 :])
             elif index is None:
                 index = device.index
-        if index is None or not exchanges or (current is not None and current() == index):
+        if index is None or not exchanges or (ask is not None and ask() == index):
             return run(*values, **keywords)
-        with OnDevice(interface, index):
+        with OnDevice(direct, index):
             return run(*values, **keywords)
 
     def run_mixed(values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
