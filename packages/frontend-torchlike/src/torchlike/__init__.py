@@ -33,6 +33,7 @@ from .creation.factories import FACTORIES, as_tensor, tensor
 from .functions.operator_functions import FUNCTIONS
 from .names.docstrings import complete_all as _complete_all
 from .names.docstrings import complete_function as _complete_function
+from .names.lazy_names import call_late as _call_late
 from .names.lazy_names import load_names as _load_names
 from .names.public_paths import AliasFinder as _AliasFinder
 from .names.public_paths import DeviceFinder as _DeviceFinder
@@ -153,21 +154,13 @@ def __getattr__(name: str) -> Any:
     try:
         return _load(name)
     except Exception as error:
-        if isinstance(error, AttributeError) and (module := _find_device(name)) is not None:
+        if isinstance(error, AttributeError) and name[:1] != "_" and (module := _find_device(name)) is not None:
             return module
         _trim_traceback(error)
         raise
 
 
-def _find_device(name: str) -> Any:
-    """Return a device's module, None for other names."""
-    if name[:1] == "_":
-        return None
-    from .device_modules.modules import find_module
-
-    return find_module(name)
-
-
+_find_device = _call_late(f"{__name__}.device_modules.modules", "find_module")
 _sys.meta_path.append(_DeviceFinder(_find_device))  # type: ignore[arg-type]  # it has a finder's method
 
 

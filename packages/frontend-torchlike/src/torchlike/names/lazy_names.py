@@ -77,6 +77,19 @@ else:
     Tensor = import_lazily("torchlike.tensors.tensor", "Tensor")
 
 
+def call_late(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that does as another one, whose module is imported at the first call.
+
+    >>> call_late("json", "dumps")([1])
+    '[1]'
+    """
+
+    def call(*args: Any) -> Any:
+        return getattr(import_module(module), name)(*args)
+
+    return call
+
+
 def load_names(
     package: str,
     modules: Mapping[str, str],
