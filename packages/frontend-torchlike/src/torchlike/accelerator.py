@@ -26,6 +26,7 @@ __all__ = [
     "device_count",
     "device_index",
     "empty_cache",
+    "empty_host_cache",
     "get_device_capability",
     "get_memory_info",
     "is_available",
@@ -34,6 +35,7 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "reset_accumulated_memory_stats",
     "reset_peak_memory_stats",
     "set_device_idx",
     "set_device_index",
@@ -128,6 +130,11 @@ def empty_cache() -> None:
     _find().empty_cache()
 
 
+def empty_host_cache() -> None:
+    """Do nothing: pinned memory is not kept for later tensors; ``RuntimeError`` where there is no accelerator."""
+    _find()
+
+
 def memory_stats(device_index: DeviceLike = None, /) -> OrderedDict[str, Any]:
     """Return statistics of its memory under torch's names; ``RuntimeError`` where there is none."""
     return OrderedDict(_find().memory_stats(device_index))
@@ -151,6 +158,11 @@ def memory_reserved(device_index: DeviceLike = None, /) -> int:
 def max_memory_reserved(device_index: DeviceLike = None, /) -> int:
     """Return the largest number of bytes that this process has reserved; ``RuntimeError`` where there is none."""
     return _find().max_memory_reserved(device_index)
+
+
+def reset_accumulated_memory_stats(device_index: DeviceLike = None, /) -> None:
+    """Reset the sums of what was allocated and freed; ``RuntimeError`` where there is none."""
+    _find().reset_accumulated_memory_stats(device_index)
 
 
 def reset_peak_memory_stats(device_index: DeviceLike = None, /) -> None:

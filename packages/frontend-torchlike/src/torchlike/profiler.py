@@ -22,13 +22,14 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ContextDecorator
-from enum import Enum
+from enum import Enum, EnumMeta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import dispatch_core as dc
+from dispatch_core import runtime
 from dispatch_core.files import replace_file
 from dispatch_core.lazy_text import repr_by_attributes
 
@@ -52,8 +53,19 @@ __all__ = [
 ]
 
 
-class ProfilerActivity(Enum):
-    """The places that a profiler looks at; there is one (source: ``torch.profiler.ProfilerActivity``)."""
+class _Activities(EnumMeta):
+    def __getattr__(cls, name: str) -> Any:
+        # Torch names it by the device that was brought, too.
+        if name.isupper() and runtime.has_interface(name.lower()):
+            return cls["PrivateUse1"]
+        raise AttributeError(name)
+
+
+class ProfilerActivity(Enum, metaclass=_Activities):
+    """The places that a profiler looks at (source: ``torch.profiler.ProfilerActivity``).
+
+    ``PrivateUse1`` is a device with timed events, by the name of any such device, too.
+    """
 
     CPU = 0
     XPU = 1
@@ -76,8 +88,10 @@ _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """Return the activities that can be profiled: calls of operators."""
-    return {ProfilerActivity.CPU}
+    """Return the activities that can be profiled: calls of operators, and times of accelerators with timed events."""
+    found = runtime.list_accelerators(available=True)
+    timed = any(runtime.find_interface(each).timed_event is not None for each in found)
+    return {ProfilerActivity.CPU, *([ProfilerActivity.PrivateUse1] if timed else ())}
 
 
 def kineto_available() -> bool:
@@ -181,12 +195,13 @@ class profile:  # noqa: N801  # torch's name
     ``schedule`` says at which calls of `step` it records, and ``on_trace_ready`` is called with the profile when a part that
     it has recorded is complete. ``record_shapes`` and ``profile_memory`` keep the shapes of arguments and the bytes of new
     results. Operators are profiled whatever the ``activities``; any but the CPU's asks for the times of devices with timed
-    events, too. Stacks, flops and modules are not
+    events, too, and so does ``use_device``, as ``torch.autograd.profiler.profile`` has it. Stacks, flops and modules are not
     recorded; asking for them warns.
     """
 
     def __init__(
         self,
+        enabled: bool = True,
         *,
         activities: Iterable[ProfilerActivity] | None = None,
         schedule: Callable[[int], ProfilerAction] | None = None,
@@ -198,6 +213,7 @@ class profile:  # noqa: N801  # torch's name
         with_modules: bool = False,
         acc_events: bool = False,
         use_cuda: bool | None = None,
+        use_device: str | None = None,
     ) -> None:
         for name, is_asked in (("with_stack", with_stack), ("with_flops", with_flops), ("with_modules", with_modules)):
             if is_asked:
@@ -206,7 +222,8 @@ class profile:  # noqa: N801  # torch's name
         for activity in asked:
             if not isinstance(activity, ProfilerActivity):
                 raise TypeError(f"profile(): activities are ProfilerActivity, not {type(activity).__name__}")
-        self._times_devices = any(each is not ProfilerActivity.CPU for each in asked)
+        self._times_devices = use_device is not None or any(each is not ProfilerActivity.CPU for each in asked)
+        self._is_enabled = enabled
         self.schedule, self.on_trace_ready = schedule, on_trace_ready
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
         self.step_num = 0
@@ -253,6 +270,8 @@ class profile:  # noqa: N801  # torch's name
         self._begin_step()
 
     def _record(self) -> None:
+        if not self._is_enabled:
+            return
         self._profile = dc.profile(
             record_shapes=self.record_shapes, profile_memory=self.profile_memory, device=self._times_devices
         )

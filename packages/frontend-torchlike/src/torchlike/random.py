@@ -97,20 +97,23 @@ def fork_rng(
     enabled: bool = True,
     _caller: str = "fork_rng",
     _devices_kw: str = "devices",
-    device_type: str = "cuda",
+    device_type: str | None = None,
 ) -> Iterator[None]:
     """Restore the generators of the cpu and of a type of devices after a block (source: ``torch.random.fork_rng``).
 
     Args:
-        devices: The devices of the type, all by default.
+        devices: The devices of the type, all by default, which warns where there are several.
         enabled: Whether anything is restored.
-        device_type: The type; where no backend has it, the cpu's generator is restored alone.
+        device_type: The type, by default the accelerator's; where no backend has it, the cpu's generator is restored alone.
     """
     if not enabled:
         yield
         return
-    from dispatch_core.runtime import count_devices, has_interface  # programs on the cpu need neither
+    from dispatch_core.runtime import count_devices, current_accelerator, has_interface  # programs on the cpu need none
 
+    if device_type is None:
+        found = current_accelerator()
+        device_type = "cuda" if found is None else found.type
     there = has_interface(device_type)
     indices = devices if devices is not None else range(count_devices(device_type)) if there else ()
     others = [generator_of(each if isinstance(each, Device) else Device(device_type, each)) for each in indices]

@@ -183,7 +183,8 @@ class Event:
         interface.require(found.type, "events", *(("timed_event",) if enable_timing else ()))
         self.device_type = found.type
         self.enable_timing = enable_timing
-        self._index = found.index or 0
+        #: The index of the device, None until it is recorded.
+        self._index: int | None = None
         #: The backend's event, None until it is recorded.
         self._handle: Any = None
         #: The stream in which it was recorded last.
@@ -191,7 +192,7 @@ class Event:
 
     @property
     def device(self) -> Device:
-        """Return the event's device."""
+        """Return the event's device, which has no index until the event is recorded."""
         return Device(self.device_type, self._index)
 
     @property
@@ -243,20 +244,21 @@ class Event:
     def elapsed_time(self, end_event: Event) -> float:
         """Return the milliseconds from this mark to another.
 
-        Raises ``ArgumentError`` unless both were made with ``enable_timing``, recorded, and are done.
+        Raises ``ValueError`` unless both were made with ``enable_timing`` and recorded, ``BackendError`` unless both are
+        done.
         """
         run_recorded("Event.elapsed_time")
         if not (self.enable_timing and end_event.enable_timing):
-            raise ArgumentError("Both events must be created with argument 'enable_timing=True'.")
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._handle is None or end_event._handle is None:
-            raise ArgumentError("Both events must be recorded before calculating elapsed time.")
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
         if not (self.query() and end_event.query()):
-            raise ArgumentError("Both events must be completed before calculating elapsed time.")
+            raise BackendError("Both events must be completed before calculating elapsed time.")
         return float(find_interface(self.device_type).events.elapsed_time(self._handle, end_event._handle))
 
     def __repr__(self) -> str:
         flag = int(self.enable_timing)
-        place = f"device_type={self.device_type}, device_index={self._index}"
+        place = f"device_type={self.device_type}, device_index={-1 if self._index is None else self._index}"
         return f"torch.Event {place}, event_flag={flag}, event_id={self.event_id}"
 
 
@@ -333,5 +335,5 @@ def _check_stream(stream: object, device: str) -> Stream:
     if not isinstance(stream, Stream):
         raise ArgumentError(f"expected a Stream, not {type(stream).__name__}")
     if stream.device_type != device:
-        raise ArgumentError(f"Event device type {device} does not match stream's device type {stream.device_type}.")
+        raise BackendError(f"Event device type {device} does not match stream's device type {stream.device_type}.")
     return stream

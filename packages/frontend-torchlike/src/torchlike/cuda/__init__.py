@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dispatch_core import OutOfMemoryError
+from dispatch_core import AsyncDeviceError, OutOfMemoryError
 
 from ..creation.legacy_types import list_types
 from ..device_modules.absent_devices import AbsentDeviceError, list_functions
@@ -18,7 +18,8 @@ else:
     __getattr__, __dir__ = make_getter("cuda")
 
 
-AcceleratorError = DeferredCudaCallError = AbsentDeviceError
+AcceleratorError = AsyncDeviceError
+DeferredCudaCallError = AbsentDeviceError
 has_magma = has_half = _initialized = False
 default_generators: tuple[Any, ...] = ()
 

@@ -54,6 +54,16 @@ class DeviceFunctions(StreamFunctions, MemoryFunctions, RandomFunctions):
         """Return whether a device was opened in this process."""
         return self.is_available() and self.is_opened()
 
+    @property
+    def OutOfMemoryError(self) -> type[dc.OutOfMemoryError]:  # noqa: N802  # torch's own name
+        """The error that users get for want of memory."""
+        return dc.OutOfMemoryError
+
+    def device_of(self, tensor: Any) -> Any:
+        """Return a block in which a tensor's device is the thread's; nothing changes where it lies elsewhere."""
+        device = getattr(tensor, "device", None)
+        return self.device(device.index if device is not None and device.type == self.name else None)
+
     def is_bf16_supported(self) -> bool:
         """Return whether the device computes with bfloat16."""
         dtypes = self.interface.dtypes

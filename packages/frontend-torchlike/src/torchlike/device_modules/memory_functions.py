@@ -58,6 +58,11 @@ class MemoryFunctions(ModulePart):
         if self.is_opened():
             self._call_memory("reset_peaks", device)
 
+    def reset_accumulated_memory_stats(self, device: Place = None) -> None:
+        """Reset the sums of what was allocated and freed, where the backend counts them."""
+        if self.is_opened() and hasattr(self.require("memory").memory, "reset_accumulated"):
+            self._call_memory("reset_accumulated", device)
+
     def mem_get_info(self, device: Place = None) -> tuple[int, int]:
         """Return the numbers of bytes of a device's memory that are free, and in all."""
         free, total = self._call_memory("info", device)

@@ -8,7 +8,7 @@ import dispatch_core as dc
 from dispatch_core import runtime
 
 #: A device, its name, or an index; None for the thread's current one.
-Place: TypeAlias = "dc.Device | str | int | None"
+Place: TypeAlias = dc.Device | str | int | None
 
 
 class ModulePart:

@@ -75,6 +75,8 @@ class StreamFunctions(ModulePart):
         """Work with a stream within a block; None changes nothing."""
         return nullcontext() if stream is None else stream
 
+    StreamContext = stream
+
     def record_stream(self, tensor: Any, stream: dc.Stream) -> None:
         """Note that a stream works with a tensor, as its method ``record_stream`` does."""
         record_stream(tensor, stream)

@@ -21,6 +21,7 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import storage_extent
 from dispatch_core.frontends import included_mask
 
+from ..names.lazy_names import LeftOut
 from ..names.spelling import spell
 from ..values.layouts import refuse_layout
 from .arrays import find_owner, put, read_address, read_elements
@@ -55,7 +56,21 @@ def _find_key(storage: UntypedStorage) -> Any:
     return dc.storage_of(storage._tensor._dispatch_data)
 
 
-class UntypedStorage:
+def _find_device_method(storage: Any, kind: type, name: str) -> Any:
+    """Return the method or question that tensors have for a device of any backend, of a storage or its class."""
+    found = vars(Tensor).get(name)
+    if isinstance(found, LeftOut) and type(found) is not LeftOut:
+        return found.__get__(storage, kind)
+    what = f"type object {kind.__name__!r}" if storage is None else f"{kind.__name__!r} object"
+    raise AttributeError(f"{what} has no attribute {name!r}", name=name, obj=kind if storage is None else storage)
+
+
+class _StorageKind(type):
+    def __getattr__(cls, name: str) -> Any:
+        return _find_device_method(None, cls, name)
+
+
+class UntypedStorage(metaclass=_StorageKind):
     """The memory that a tensor lies in, or some of its own, in bytes (source: ``torch.UntypedStorage``).
 
     Takes a tensor, a number of bytes, or their values.
@@ -91,6 +106,9 @@ class UntypedStorage:
         made.filename = os.fspath(filename) if shared else None
         return made
 
+    def __getattr__(self, name: str) -> Any:
+        return _find_device_method(self, type(self), name)
+
     def untyped(self) -> UntypedStorage:
         """Return the storage in bytes."""
         return self if type(self) is UntypedStorage else UntypedStorage(self._tensor)
@@ -102,6 +120,19 @@ class UntypedStorage:
     def cpu(self) -> Self:
         """Return the storage, or a copy of it, on the cpu."""
         return self if self._tensor.is_cpu else type(self)(self._flat().cpu())
+
+    def to(self, device: Any, non_blocking: bool = False) -> Self:
+        """Return the storage, or a copy of it, on a device."""
+        place = dc.Device.parse(device)
+        return self if self.device == place else type(self)(self._flat().to(place, non_blocking=non_blocking))
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Return whether the memory is one that a device, any by default, copies from by itself."""
+        return bool(self._tensor.is_pinned(device))
+
+    def pin_memory(self, device: Any = None) -> Self:
+        """Return the storage, or a copy of it, in memory that a device copies from by itself; the accelerator by default."""
+        return self if self.is_pinned(device) else type(self)(self._flat().pin_memory(device))
 
     def resize_(self, nbytes: int) -> Self:
         """Return the storage, which has as many bytes already; raises ``RuntimeError`` for another number of bytes."""

@@ -39,6 +39,26 @@ def rename_privateuse1_backend(backend_name: str) -> None:
     _privateuse1_backend_name = backend_name
 
 
+def _get_custom_mod_func(func_name: str) -> Any:
+    """Return a function of the module of the device that was named (source: ``torch.utils.backend_registration``).
+
+    Raises ``RuntimeError`` where there is no such module or function.
+    """
+    if not isinstance(func_name, str):
+        raise AssertionError(f"func_name must be `str`, but got `{type(func_name)}`.")
+    from ..device_modules.modules import find_module  # few programs ask
+
+    found = getattr(find_module(_privateuse1_backend_name), func_name, None)
+    if found is None:
+        path = spell(f"torchlike.{_privateuse1_backend_name}")
+        raise RuntimeError(
+            f"Try to call {path}.{func_name}, which is not there\n"
+            f"Hint: it is a function of the part 'functions' of the device's interface, or of a module that was given to"
+            f" torch._register_device_module({_privateuse1_backend_name!r}, module)"
+        )
+    return found
+
+
 def generate_methods_for_privateuse1_backend(
     for_tensor: bool = True,
     for_module: bool = True,

@@ -25,8 +25,12 @@ def set_default_device(device: Any) -> None:
 
 
 def get_default_device() -> dc.Device:
-    """Return the device of tensors that are made without one."""
-    return devices.default_device() or _CPU
+    """Return the device of tensors that are made without one, with the index on which they lie."""
+    found = devices.default_device()
+    if found is None or found.index is not None:
+        return found or _CPU
+    current = frontends.find_current(found.type)
+    return found if current is None else dc.Device(found.type, current())
 
 
 def factory_device(value: Any) -> dc.Device | None:
