@@ -274,10 +274,15 @@ def test_what_is_no_index_is_refused(index):
         dc.Device("cpu", index)
 
 
-@pytest.mark.parametrize("name", ["", 1, None, b"cpu", ["cpu"]])
+@pytest.mark.parametrize("name", ["", None, b"cpu", ["cpu"]])
 def test_what_is_no_name_of_a_device_is_refused(name):
     with pytest.raises(dc.ArgumentError, match="device's type is a name"):
         dc.Device(name)
+
+
+def test_an_index_alone_is_the_accelerators():
+    with pytest.raises(dc.BackendError, match="Cannot access accelerator device when none is available"):
+        dc.Device(1)
 
 
 def test_an_index_may_be_numpys():
