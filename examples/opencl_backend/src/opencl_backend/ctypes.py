@@ -23,7 +23,7 @@ class CType(NamedTuple):
 
 
 def _integer(name: str) -> CType:
-    # By way of 64 bits: conversions from floats wrap then, as they do on processors.
+    # By way of 64 bits, so that floats beyond the type wrap around.
     return CType(name, name, f"({name})(long)({{x}})")
 
 
@@ -32,7 +32,7 @@ C_TYPES: Final = {
     "uint8": _integer("uchar"),
     "int8": _integer("char"),
     "int16": _integer("short"),
-    "int32": _integer("int"),
+    "int32": CType("int", "int", "(int)({x})"),
     "int64": CType("long", "long", "(long)({x})"),
     "uint16": _integer("ushort"),
     "uint32": _integer("uint"),

@@ -30,6 +30,7 @@ ROWS: Final[dict[str, tuple[str, ...]]] = {
     "reciprocal": ("1 / a",),
     "rsqrt": ("1 / sqrt(a)",),
     "sigmoid": ("1 / (1 + exp(-a))",),
+    "frac": ("a - trunc(a)",),
     "relu": ("a <= 0 ? 0 : a",),
     "add": ("a + b * c",),
     "sub": ("a - b * c",),

@@ -35,20 +35,14 @@ def _nonzero(self: Array) -> Array:
     return result
 
 
-def _check(self: Array, indices: dict[int, Array], *, from_end: bool = True) -> Operand:
-    """Report an index that is out of range; return the operand that says so, by which kernels write everything or nothing.
-
-    ``indices`` are those of the array's dimensions; ``from_end`` says whether they may be negative.
-    """
-    flag = empty(contiguous((), ScalarType.Long), self.block.index)
-    MOVES["fill_.Scalar"](flag, 0)
-    for dim, each in indices.items():
-        load = C_TYPES[str(each.dtype)].load.format(m="m1", p="p1")
-        code = Code(f"    const long k = {load}; if (k < n0 || k >= n1) {{ FAIL(1, k, n1); m0[p0] = 1; }}")
-        size = self.shape[dim] if self.shape else 1
-        operands = [Operand(flag, (0,) * len(each.shape)), Operand(each, each.strides)]
-        run(code, operands, each.shape, numbers=[-size if from_end else 0, size])
-    return Operand(flag, ())
+def _write_place(index: Array, operand: int, position: str, size: str, step: str, *, from_end: bool) -> str:
+    """Write the statements that add an index to a position ``s``, or report it and clear ``fits`` where it is too far."""
+    load = C_TYPES[str(index.dtype)].load.format(m=f"m{operand}", p=f"{position}{operand}")
+    least = f"-{size}" if from_end else "0"
+    return (
+        f"{{ long k = {load}; if (k < {least} || k >= {size}) {{ FAIL(1, k, {size}); fits = 0; }}"
+        f" s += (k < 0 ? k + {size} : k) * {step}; }}"
+    )
 
 
 class _Places:
@@ -80,13 +74,13 @@ class _Places:
         last = self.first + len(self.shape)
         return (*steps[: self.first], *steps[last:]), tuple(steps[self.first : last])
 
-    def write(self, first: int, position: str, start: str) -> str:
-        """Write the statements that find the position ``s`` by the indices, the operands from ``first`` on."""
-        lines = [f"long s = {start};"]
-        for i, each in enumerate(self.arrays.values()):
-            load = C_TYPES[str(each.dtype)].load.format(m=f"m{first + i}", p=f"{position}{first + i}")
-            lines.append(f"{{ long k = {load}; s += (k < 0 ? k + n{2 * i} : k) * n{2 * i + 1}; }}")
-        return " ".join(lines)
+    def write(self, position: str, start: str, *, from_end: bool) -> str:
+        """Write the statements that find the position ``s`` by the indices, operands from 2 on, and whether all ``fits``."""
+        each = enumerate(self.arrays.values())
+        lines = [
+            _write_place(array, 2 + i, position, f"n{2 * i}", f"n{2 * i + 1}", from_end=from_end) for i, array in each
+        ]
+        return " ".join([f"long s = {start}, fits = 1;", *lines])
 
 
 def _columns(index: Array) -> list[Array]:
@@ -120,11 +114,10 @@ def _read(result: Array, self: Array, places: _Places, *, from_end: bool = True)
     """Read the elements that the indices name into an array that is there."""
     kind, zeros = C_TYPES[str(self.dtype)], (0,) * len(places.shape)
     store = kind.write_store("m0", "p0", kind.load.format(m="m1", p="s"))
-    code = Code(f"    {places.write(3, 'p', 'p1')} if (!m2[p2]) {store}")
+    code = Code(f"    {places.write('p', 'p1', from_end=from_end)} if (fits) {store}")
     operands = [
         Operand(result, result.strides),
         Operand(self, places.join(places.kept_steps, zeros)),
-        _check(self, places.arrays, from_end=from_end)._replace(outer=(0,) * len(result.shape)),
     ]
     kept = (0,) * len(places.kept_shape)
     operands += [Operand(each, places.join(kept, _steps(each, places))) for each in places.arrays.values()]
@@ -160,12 +153,12 @@ def _index_put(
     value = C_TYPES[str(values.dtype)].load.format(m="m1", p="q1")
     if accumulate:
         value = f"{kind.load.format(m='m0', p='s')} + {value}"
-    code = Code(body=f"        {places.write(3, 'q', 'q0')} if (!m2[q2]) {kind.write_store('m0', 's', value)}")
+    store = kind.write_store("m0", "s", value)
+    code = Code(body=f"        {places.write('q', 'q0', from_end=from_end)} if (fits) {store}")
     kept, zeros = (0,) * len(places.kept_shape), (0,) * len(places.shape)
     operands = [
         Operand(self, places.kept_steps, zeros),
         Operand(values, *places.split(broadcast(values, meta.shape).outer)),
-        _check(self, places.arrays, from_end=from_end)._replace(outer=kept, inner=zeros),
         *(Operand(each, kept, _steps(each, places)) for each in places.arrays.values()),
     ]
     run(code, operands, places.kept_shape, places.shape, numbers=places.numbers)
@@ -175,18 +168,19 @@ def _index_put(
 def _gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     result = empty(cached_rule("gather")(self, dim, index, sparse_grad=sparse_grad), self.block.index)
     if index.spec.numel:
-        dims, kind, size = _dims(self, dim), C_TYPES[str(self.dtype)], len(index.shape)
-        load = C_TYPES[str(index.dtype)].load.format(m="m2", p="p2")
-        store = kind.write_store("m0", "p0", kind.load.format(m="m1", p=f"p1 + {load} * n0"))
-        steps = tuple(0 if each in dims else step for each, step in enumerate(self.strides[:size]))
-        operands = [
-            Operand(result, result.strides),
-            Operand(self, steps or (0,) * size),
-            Operand(index, index.strides),
-            _check(self, dict.fromkeys(dims or (0,), index), from_end=False)._replace(outer=(0,) * size),
-        ]
-        run(Code(f"    if (!m3[p3]) {store}"), operands, index.shape, numbers=[sum(self.strides[d] for d in dims)])
+        dims, kind, rank = _dims(self, dim), C_TYPES[str(self.dtype)], len(index.shape)
+        place = _write_place(index, 2, "p", "n0", "n1", from_end=False)
+        store = kind.write_store("m0", "p0", kind.load.format(m="m1", p="s"))
+        steps = tuple(0 if each in dims else step for each, step in enumerate(self.strides[:rank]))
+        operands = [Operand(result, result.strides), Operand(self, steps or (0,) * rank), Operand(index, index.strides)]
+        code = Code(f"    long s = p1, fits = 1; {place} if (fits) {store}")
+        run(code, operands, index.shape, numbers=_line_of(self, dims))
     return result
+
+
+def _line_of(array: Array, dims: Sequence[int]) -> list[int]:
+    """Return the size and the step of a dimension; an array without dimensions is a line of one element."""
+    return [array.shape[dims[0]], array.strides[dims[0]]] if dims else [1, 0]
 
 
 def _dims(array: Array, dim: int) -> tuple[int, ...]:
@@ -226,21 +220,17 @@ def _scatter(result: Array, dim: int, index: Array, src: Array, *steps: str) -> 
         return
     dims = _dims(result, dim)
     kind, given = C_TYPES[str(result.dtype)], C_TYPES[str(src.dtype)]
-    outer, inner = keep(index.shape, dims), [index.shape[d] for d in dims]
-    flag = _check(result, dict.fromkeys(dims or (0,), index), from_end=False)
     operands = [
         Operand(each, keep(each.strides, dims), tuple(each.strides[d] if each is not result else 0 for d in dims))
         for each in (result, src, index)
     ]
-    operands.append(flag._replace(outer=(0,) * len(outer), inner=(0,) * len(inner)))
-    load = C_TYPES[str(index.dtype)].load.format(m="m2", p="q2")
+    place = _write_place(index, 2, "q", "n0", "n1", from_end=False)
+    values = f"{kind.value} r = {kind.load.format(m='m0', p='s')}, a = {given.load.format(m='m1', p='q1')};"
     for step in steps:
-        body = (
-            f"        if (!m3[q3]) {{ const long s = q0 + {load} * n0;"
-            f" {kind.value} r = {kind.load.format(m='m0', p='s')}, a = {given.load.format(m='m1', p='q1')};"
-            f" {kind.write_store('m0', 's', step)} }}"
-        )
-        run(Code(body=body), operands, outer, inner, numbers=[sum(result.strides[d] for d in dims)])
+        store = kind.write_store("m0", "s", step)
+        code = Code(body=f"        long s = q0, fits = 1; {place} if (fits) {{ {values} {store} }}")
+        outer, inner = keep(index.shape, dims), [index.shape[d] for d in dims]
+        run(code, operands, outer, inner, numbers=_line_of(result, dims))
 
 
 ATEN: Final[dict[str, Callable[..., Any]]] = {
