@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Final
 
@@ -20,7 +19,7 @@ from ..history import (
     set_grad_enabled,
 )
 from ..names.docstrings import complete_function
-from ..names.lazy_names import load_names
+from ..names.lazy_names import call_late, load_names
 
 _NAMES: Final = {
     "anomaly_mode": "detect_anomaly set_detect_anomaly is_anomaly_check_nan_enabled is_anomaly_enabled",
@@ -48,12 +47,5 @@ __all__ = [
 ]
 __all__.extend(_lazy)  # noqa: PYI056  # the linter does not know the names
 
-
-def _keep_streams() -> AbstractContextManager[object]:
-    """Return the block in which nodes keep the streams of their calls."""
-    from .stream_order import KeepStreams
-
-    return KeepStreams()
-
-
-STREAM_BLOCKS.append(_keep_streams)
+# The block in which nodes keep the streams of their calls.
+STREAM_BLOCKS.append(call_late(f"{__name__}.stream_order", "KeepStreams"))
