@@ -144,6 +144,29 @@ def test_a_planner_sees_a_program_for_each_index():
         assert not twins.wrong
 
 
+def test_calls_that_alternate_between_devices_are_planned_device_by_device():
+    seen = []
+
+    def plan(program):
+        seen.append(({node.index for node in program.nodes}, len(program.nodes)))
+        return []
+
+    with twins.register(plan=plan):
+        places = [torchlike.device(f"twin:{index}") for index in (0, 1)]
+        found = [torchlike.ones(3, device=each) for each in places]
+        written = [torchlike.zeros(3, device=each) for each in places]
+        with torchlike.pipeline():
+            for _ in range(3):
+                found = [each * each + each for each in found]
+                for target, each in zip(written, found, strict=True):
+                    target.mul_(each)
+                    target.add_(each)
+        assert seen == [({0}, 12), ({1}, 12)] and not twins.wrong
+        assert [each.tolist() for each in found] == [[42.0] * 3] * 2
+        assert [each.tolist() for each in written] == [[798.0] * 3] * 2
+        assert [each.device for each in written] == places
+
+
 def test_captured_functions_replay_on_the_device_of_their_arguments(twin):
     calls = []
 

@@ -11,7 +11,7 @@ from operator import attrgetter
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.arrays import owners
+from dispatch_core.arrays import access, owners
 from dispatch_core.arrays.indices import SEVERAL
 from dispatch_core.arrays.launches import LOGS, here
 from dispatch_core.arrays.thread_device import work_on
@@ -65,7 +65,7 @@ class Executor:
         planning = stats.plan_time
         started = perf_counter_ns()
         try:
-            for device, group in _by_device(steps):
+            for device, group in _by_device(_gather_indices(steps) if SEVERAL[0] and changes is None else steps):
                 if changes is not None:
                     changes.begin(group)
                 if (place := _find_place(group)) is None:
@@ -127,7 +127,7 @@ class Executor:
     def planned_groups(self, steps: Sequence[Step]) -> list[list[Step]]:
         """Return which of the steps would run together if they ran now."""
         found = []
-        for device, group in _by_device(steps):
+        for device, group in _by_device(_gather_indices(steps) if SEVERAL[0] else steps):
             if len(group) < 2:
                 continue
             place = _find_place(group)
@@ -177,6 +177,19 @@ def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[St
     else:
         for (device, _, _), group in groupby(steps, attrgetter("device", "index", "orders_streams")):
             yield device, [step for step in group if not step.done]
+
+
+def _gather_indices(steps: Sequence[Step]) -> Sequence[Step]:
+    """Return steps that were recorded by turns for devices of one type device by device, so that a plan has more of them.
+
+    They need none of each other's results: only copies go from one device to another, and these run at once. Those that draw
+    random numbers or order streams keep their places, and so do all where an array that is written to fits every index.
+    """
+    for step in steps:
+        is_tied = step.device is not steps[0].device or step.is_random or step.orders_streams
+        if is_tied or any(access.device(each).index is None for each in step.writes()):
+            return steps
+    return sorted(steps, key=lambda step: step.index or 0)
 
 
 def _is_beside(first: Step, step: Step) -> bool:
