@@ -1,5 +1,7 @@
 """Pipelines and captured functions on devices of one type with several indices."""
 
+from contextlib import nullcontext
+
 import pytest
 import twin_backend as twins
 from twin_cases import MIXTURES, WORDS, WRITES, Stop
@@ -271,3 +273,27 @@ def test_data_parallel_by_hand_gives_the_gradients_of_one_device(twin, mode):
         step()
     for one, other in zip(whole.parameters(), replicas[0].parameters(), strict=True):
         assert other.grad.device.index == 0 and torchlike.allclose(one.grad, other.grad)
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_factories_find_a_device_that_the_backends_own_function_has_chosen(records):
+    with twins.register():
+        with torchlike.pipeline() if records else nullcontext():
+            twins.exchange(1)
+            x = torchlike.ones(3, device="twin")
+            twins.exchange(0)
+            y = torchlike.ones(3, device="twin")
+            assert (x.device.index, y.device.index) == (1, 0)
+        assert (x.device.index, y.device.index) == (1, 0)
+        with pytest.raises(dc.DeviceMismatchError, match=WORDS):
+            y + x
+        assert not twins.wrong
+
+
+def test_a_backend_tells_of_a_device_that_it_has_chosen_by_itself():
+    with twins.register():
+        x = torchlike.ones(3, device="twin")
+        dc.note_device("twin:1")
+        twins.exchange(1)
+        assert (x + 1).device.index == torchlike.zeros_like(x).device.index == 0
+        assert twins.current() == 1 and not twins.wrong
