@@ -124,3 +124,12 @@ def test_a_gradient_is_converted_to_what_it_is_the_gradient_of(device, block):
         ((x * y)[:, 1:].exp().sum() + x.double().mean()).backward()
     assert (x.grad.dtype, x.grad.shape) == (torchlike.float32, (2, 3))
     assert (y.grad.dtype, y.grad.shape) == (torchlike.float64, (3,))
+
+
+def test_lerp_starts_from_the_nearer_end(device):
+    start, end = torchlike.tensor([0.1, 0.0, 0.0]).to(device), torchlike.tensor([0.3, float("inf"), -0.0]).to(device)
+    for weight in (1.0, torchlike.tensor([1.0, 1.0, 1.5]).to(device)):
+        found = start.lerp(end, weight)
+        assert found[0].item() == end[0].item()
+    assert found[2].item() == 0
+    assert torchlike.lerp(start, end, -2.0)[1].isnan()
