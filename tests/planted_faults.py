@@ -1,4 +1,4 @@
-"""Faults to plant into the device `wooden`, a copy of the example: one at a time, by name.
+"""Faults to plant into the device `planted`, a copy of the example: one at a time, by name.
 
 ``PLANTED_FAULT=name`` plants one as the module is imported, so that processes of the kit have it, too.
 """
@@ -22,7 +22,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME
 from dispatch_aten.shapes import RULES, TensorMeta
 
-DEVICE = "wooden"
+DEVICE = "planted"
 #: Bytes of the buffers that live, by their identity.
 LIVE: dict[int, int] = {}
 #: The command that computes each buffer, by the buffer's identity.

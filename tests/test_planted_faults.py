@@ -35,14 +35,14 @@ def dispatch_device_interface():
 def site(tmp_path_factory):
     """The folder of a distribution of the device, which can be planted with faults."""
     site = tmp_path_factory.mktemp("site")
-    package, folder = site / f"{planted_faults.DEVICE}_backend", site / "wooden_backend-0.1.0.dist-info"
+    package, folder = site / f"{planted_faults.DEVICE}_backend", site / "planted_backend-0.1.0.dist-info"
     package.mkdir()
     for path in (EXAMPLE / "src" / "toy_backend").glob("*.py"):
-        text = path.read_text(encoding="utf-8").replace("toy", "wooden").replace('dispatch_key="PrivateUse1", ', "")
+        text = path.read_text(encoding="utf-8").replace("toy", "planted").replace('dispatch_key="PrivateUse1", ', "")
         (package / path.name).write_text(text + PLUGIN * (path.name == "plugin.py"), encoding="utf-8")
     folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: wooden-backend\nVersion: 0.1.0\n")
-    (folder / "entry_points.txt").write_text("[dispatch_core.backends]\nwooden = wooden_backend.plugin\n")
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: planted-backend\nVersion: 0.1.0\n")
+    (folder / "entry_points.txt").write_text("[dispatch_core.backends]\nplanted = planted_backend.plugin\n")
     sys.path.insert(0, str(site))
     dc.refresh()
     yield site
