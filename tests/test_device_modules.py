@@ -269,7 +269,7 @@ def test_states_are_bytes_and_dicts_are_read(slate):
     third = draw(1)
     generator.set_state(plain)
     assert draw(1) == third
-    with torchlike.random.fork_rng(device_type="slate"):
+    with torchlike.random.fork_rng(range(2), device_type="slate"):
         forked = draw(0), torchlike.rand(2).tolist()
     assert forked == (draw(0), torchlike.rand(2).tolist())
     with pytest.raises(RuntimeError, match="RNG state is wrong size"):

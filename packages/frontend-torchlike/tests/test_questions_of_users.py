@@ -6,7 +6,7 @@
 | streams and events | 17 |
 | memory | 7 |
 | pinned memory | 4 |
-| random numbers | 5 |
+| random numbers | 7 |
 | precision and profiles | 5 |
 | files, copies and workers | 6 |
 | errors | 4 |
@@ -48,6 +48,8 @@ def asks(about, *marks):
 @pytest.fixture(autouse=True)
 def device(monkeypatch):
     monkeypatch.setenv("DISPATCH_ACCELERATOR", "twin")
+    monkeypatch.setattr("torchlike.random._warned", set())
+    monkeypatch.setattr("torchlike.utils.backend_registration._privateuse1_backend_name", "privateuseone")
     with questions_device.register():
         yield
         assert not wrong, wrong
@@ -553,6 +555,30 @@ def does_fork_rng_restore_it():
 
 
 @asks("random numbers")
+def does_fork_rng_warn_of_several_devices():
+    with pytest.warns(UserWarning, match="TWIN reports that you have 2 available devices"), torch.random.fork_rng():
+        drawn = _draw(1)
+    assert _draw(1) == drawn
+
+
+@asks("random numbers")
+def does_a_checkpoint_draw_the_same_again():
+    x, drawn = torch.ones(8, device="twin:1", requires_grad=True), []
+
+    def part(x):
+        drawn.append(torch.nn.functional.dropout(x, 0.5))
+        return drawn[-1] * x
+
+    for is_reentrant in (True, False):
+        torch.utils.checkpoint.checkpoint(part, x, use_reentrant=is_reentrant).sum().backward()
+        assert drawn[-2].tolist() == drawn[-1].tolist()
+    indices, states = torch.utils.checkpoint.get_device_states(x, [3])
+    after = _draw(1)
+    torch.utils.checkpoint.set_device_states(indices, states, device_type="twin")
+    assert indices == [1] and _draw(1) == after
+
+
+@asks("random numbers")
 def does_a_generator_belong_to_an_index():
     generator = torch.Generator(device="twin:1").manual_seed(42)
     assert generator.device == torch.device("twin:1") and generator.initial_seed() == 42
@@ -766,6 +792,7 @@ def are_tensors_typed_by_it():
 
 @asks("names of programs for torch")
 def is_a_function_of_its_module_found():
+    torch.utils.rename_privateuse1_backend("twin")
     found = torch.utils.backend_registration._get_custom_mod_func
     assert found("device_count")() == 2
     with pytest.raises(RuntimeError, match=r"Try to call torchlike\.twin\.fly"):

@@ -9,6 +9,7 @@ from typing import Any
 from dispatch_aten.generator import Generator, HostStream, hold_engine, manual_seed_all, set_state_form
 from dispatch_aten.generator import default_generator as generator_of
 from dispatch_core import Device
+from dispatch_core.tracebacks import warn_caller
 
 __all__ = [
     "Generator",
@@ -91,6 +92,10 @@ def set_rng_state(new_state: Any) -> None:
     default_generator.set_state(new_state)
 
 
+#: The types of devices of which `fork_rng` has warned that there are several.
+_warned: set[str] = set()
+
+
 @contextmanager
 def fork_rng(
     devices: Any = None,
@@ -115,6 +120,12 @@ def fork_rng(
         found = current_accelerator()
         device_type = "cuda" if found is None else found.type
     there = has_interface(device_type)
+    if there and devices is None and (count := count_devices(device_type)) > 1 and device_type not in _warned:
+        _warned.add(device_type)
+        warn_caller(
+            f"{device_type.upper()} reports that you have {count} available devices, and you have used {_caller} without"
+            f" saying which are used: the states of all are kept. Name them by '{_devices_kw}' to pass over this warning."
+        )
     indices = devices if devices is not None else range(count_devices(device_type)) if there else ()
     others = [generator_of(each if isinstance(each, Device) else Device(device_type, each)) for each in indices]
     states = [(each, each.get_state()) for each in (default_generator, *(others if there else ()))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import AbstractContextManager
 from typing import Any, Final, Self, TypeVar, cast
+from weakref import WeakValueDictionary
 
 from ..arrays.frontend import STREAM_BLOCKS, STREAMS_CHOSEN
 from ..devices import Device
@@ -29,13 +30,25 @@ class _Thread(threading.local):
 
 
 _thread: Final = _Thread()
+#: The streams that were made here, by their device and number.
+_made: Final[WeakValueDictionary[tuple[Device, int], Stream]] = WeakValueDictionary()
+
+
+def number_of(handle: Any) -> int:
+    """Return the number of a backend's stream.
+
+    >>> number_of(3)
+    3
+    """
+    return int(handle) if isinstance(handle, int) else id(handle)
 
 
 class Stream:
     """A queue of work on a device, which does its work in order; by default a new one on the accelerator.
 
     ``with stream:`` makes it the thread's current one, and its device the thread's. Streams with the same ``native_handle``,
-    which is the backend's own object, are equal. Raises ``BackendError`` for a device whose backend has no streams.
+    which is the backend's own object, are equal. With ``stream_id``, ``device_index`` and ``device_type`` it is a living
+    stream of that number. Raises ``BackendError`` for a device whose backend has no streams, or no stream of the number.
 
     >>> Stream("cpu")
     Traceback (most recent call last):
@@ -46,12 +59,25 @@ class Stream:
     __slots__ = ("__weakref__", "_before", "device", "native_handle")
 
     @api_boundary
-    def __init__(self, device: str | Device | int | None = None, *, priority: int = 0) -> None:
+    def __init__(
+        self,
+        device: str | Device | int | None = None,
+        *,
+        priority: int = 0,
+        stream_id: int | None = None,
+        device_index: int = 0,
+        device_type: str = "",
+    ) -> None:
+        if stream_id is not None:
+            place = Device(device_type, device_index) if device_type else resolve(device)
+            self._set(place, _find_handle(place, stream_id))
+            return
         found = resolve(device)
         interface, index = _with_streams(found)
         with OnDevice(interface, index):
             handle = interface.streams.create(index, priority)
         self._set(found, handle)
+        _made[found, self.stream_id] = self
 
     def _set(self, device: Device, handle: Any) -> None:
         self.device = device
@@ -72,8 +98,7 @@ class Stream:
     @property
     def stream_id(self) -> int:
         """Return a number that tells living streams of a device apart."""
-        handle = self.native_handle
-        return int(handle) if isinstance(handle, int) else id(handle)
+        return number_of(self.native_handle)
 
     @api_boundary
     def query(self) -> bool:
@@ -329,6 +354,19 @@ def _with_streams(device: Device) -> tuple[DeviceInterface, int]:
     if interface.streams is None:
         interface.require(device.type, "streams")
     return interface, device.index or 0
+
+
+def _find_handle(device: Device, number: int) -> Any:
+    """Return the backend's object of a stream that was made here and lives, of the default or of the current one."""
+    interface, index = _with_streams(device)
+    living = _made.get((device, number))
+    handles = [interface.streams.default(index), interface.streams.current(index)]
+    for handle in [*handles, *(() if living is None else (living.native_handle,))]:
+        if number_of(handle) == number:
+            return handle
+    raise BackendError(
+        f"{device} has no stream of the number {number}", hint="stream_id is that of a stream that is still referred to"
+    )
 
 
 def _check_stream(stream: object, device: str) -> Stream:

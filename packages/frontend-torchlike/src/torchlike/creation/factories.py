@@ -93,8 +93,6 @@ def tensor(
         overridden = _ask_tensor((data,), {name: value for name, value in given.items() if value})
         if overridden is not NotImplemented:
             return cast("Tensor", overridden)
-    if pin_memory:
-        return wrap_result(tensor(data, dtype=dtype, device=device, chunks=chunks).pin_memory(), requires_grad)
     if chunks is not None:
         given = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         return make_in_chunks(tensor, chunks, (data,), given)

@@ -48,6 +48,12 @@ class DeviceMethod(LeftOut):
             return self._before.__get__(instance, owner)
         return super().__get__(instance, owner)
 
+
+class DeviceQuestion(DeviceMethod):
+    """The same for a question, which programs cannot set; a method's name is free for an attribute of theirs."""
+
+    __slots__ = ()
+
     def __set__(self, instance: Any, value: Any) -> None:
         raise AttributeError(f"attribute {self._name!r} of {type(instance).__name__!r} objects is not writable")
 
@@ -103,7 +109,8 @@ def note_devices(names: Iterable[str]) -> None:
             before = vars(Tensor).get(each)
             if isinstance(before, LazyAttribute):
                 before = before.value
-            setattr(Tensor, each, DeviceMethod(each, None if type(before) is LeftOut else before))
+            kind = DeviceMethod if each == name else DeviceQuestion
+            setattr(Tensor, each, kind(each, None if type(before) is LeftOut else before))
 
 
 def find_part(owner: Any, name: str) -> Callable[..., Any] | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Final, cast
+from weakref import finalize
 
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_core import runtime
+from dispatch_core import frontends, runtime
 from dispatch_core.tracebacks import api_boundary
 
 from ..tensors.arrays import put, read_elements
@@ -19,24 +20,23 @@ from ..values.layouts import layout_of, strided
 __all__ = ["is_pinned", "pin_memory", "upload"]
 
 
-class PinnedMemory(np.ndarray[Any, Any]):
-    """The bytes of one allocation, the base of the arrays in it; ``copied_by`` is the type of the device that copies it."""
-
-    copied_by: str
+#: The id of the array that has the memory of allocations → the type of the device that copies it.
+_COPIED_BY: Final[dict[int, str]] = {}
 
 
-def _find_memory(array: Any) -> PinnedMemory | None:
-    """Return the pinned memory that an array lies in, None for one elsewhere."""
-    while isinstance(array, np.ndarray):
-        if isinstance(array, PinnedMemory) and hasattr(array, "copied_by"):
-            return array
-        array = array.base
+def _of_array(array: Any) -> str | None:
+    """Return the type of the device that copies the memory of an array by itself, None for other memory."""
+    while isinstance(array, np.ndarray | frontends.Window):
+        found = _COPIED_BY.get(id(array))
+        if found is not None:
+            return found
+        array = array.array if isinstance(array, frontends.Window) else array.base
     return None
 
 
-def _of(tensor: Tensor) -> PinnedMemory | None:
+def _of(tensor: Tensor) -> str | None:
     is_plain = tensor.is_cpu and layout_of(tensor) is strided and not tensor._pending
-    return _find_memory(read_elements(tensor)) if is_plain else None
+    return _of_array(read_elements(tensor)) if is_plain else None
 
 
 @api_boundary
@@ -52,17 +52,20 @@ def pin_memory(tensor: Tensor, device: Any = None) -> Tensor:
     kind = runtime.resolve(device if isinstance(device, int) or device is None else dc.Device(device).type).type
     if not tensor.is_cpu or layout_of(tensor) is not strided:
         raise RuntimeError(f"cannot pin '{format_type(tensor)}' only dense CPU tensors can be pinned")
-    found = _of(tensor)
-    if found is not None and found.copied_by == kind:
+    if _of(tensor) == kind:
         return tensor
     interface = runtime.find_interface(kind)
     interface.require(kind, "host_allocator")
     source = read_elements(tensor)
-    memory = np.frombuffer(cast("Any", interface.host_allocator)(max(source.nbytes, 1)), np.uint8).view(PinnedMemory)
-    memory.copied_by = kind
+    memory = np.frombuffer(cast("Any", interface.host_allocator)(max(source.nbytes, 1)), np.uint8)
+    # The base of every array in the memory: one of the device's own where its buffer is an array.
+    owner = cast("Any", memory[:0].base)
+    if id(owner) not in _COPIED_BY:
+        _COPIED_BY[id(owner)] = kind
+        finalize(owner, _COPIED_BY.pop, id(owner), None)
     # The elements keep their order, without gaps.
     order = sorted(range(source.ndim), key=lambda dim: -abs(source.strides[dim]))
-    flat = memory[: source.nbytes].view(np.ndarray).view(source.dtype)
+    flat = memory[: source.nbytes].view(source.dtype)
     made = flat.reshape([source.shape[dim] for dim in order]).transpose(np.argsort(order))
     made[...] = source
     return put(made, "cpu")
@@ -77,13 +80,12 @@ def is_pinned(tensor: Tensor, device: Any = None) -> bool:
         device: The type of the device; any by default.
     """
     found = _of(tensor)
-    return found is not None and (device is None or found.copied_by == dc.Device(device).type)
+    return found is not None and (device is None or found == dc.Device(device).type)
 
 
 def upload(tensor: Tensor, target: dc.Device) -> Tensor | None:
     """Return a pinned tensor on a device that may still be copying when this returns; None where that cannot be."""
-    memory = _of(tensor)
-    if memory is None or memory.copied_by != target.type:
+    if _of(tensor) != target.type:
         return None
     interface = runtime.find_interface(target.type)
     if interface.upload is None:

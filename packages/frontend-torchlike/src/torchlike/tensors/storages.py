@@ -203,7 +203,11 @@ class UntypedStorage(metaclass=_StorageKind):
 
     def read_as(self, dtype: ScalarType) -> Tensor:
         """Return the whole memory as a vector of a dtype."""
-        return self._tensor if not self.nbytes() else self._flat().view(ScalarType.Byte).view(dtype)
+        if not self.nbytes():
+            return self._tensor
+        whole = self._flat().view(ScalarType.Byte)
+        rest = len(whole) % dtype.itemsize
+        return (whole[:-rest] if rest else whole).view(dtype)
 
     def _refuse_wrapper(self) -> None:
         if is_wrapper(self._tensor):

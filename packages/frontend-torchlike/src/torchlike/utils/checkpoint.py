@@ -6,16 +6,22 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
+from dispatch_aten.generator import Generator
+from dispatch_aten.generator import default_generator as generator_of
+from dispatch_core import Device
+from dispatch_core.runtime import resolve
 from dispatch_core.tracebacks import api_boundary, warn_caller
 
 from ..autograd.function import Function
 from ..autograd.gradients import backward
 from ..autograd.saved_hooks import saved_tensors_hooks
+from ..device_modules.absent_names import PLAIN
 from ..history.grad_mode import enable_grad, is_grad_enabled, no_grad
 from ..history.graph_settings import current_autocast
 from ..nn.modules.container import Sequential
-from ..random import fork_rng, get_rng_state, set_rng_state
+from ..random import default_generator
 from ..tensors.tensor import Tensor
+from .pytree import tree_leaves
 
 __all__ = [
     "CheckpointFunction",
@@ -41,23 +47,39 @@ def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """Return no devices and no states: the state of the host's generator is the only one that parts are given again."""
-    return [], []
+    """Return the indices of devices, other than the cpu, that tensors among the arguments lie on, and generators' states."""
+    generators = _find_generators(args)
+    return [each.device.index or 0 for each in generators], [each.get_state() for each in generators]
 
 
 def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
-    """Do nothing: there are no states of devices (see `get_device_states`)."""
+    """Restore states that `get_device_states` returned; those of the accelerator, where no type of devices is named."""
+    for index, state in zip(devices, states, strict=True):
+        generator_of(resolve(index) if device_type is None else Device(device_type, index)).set_state(state)
+
+
+def _find_generators(values: Any) -> list[Generator]:
+    """Return the generators of the devices, other than the cpu, that tensors among nested values lie on."""
+    places = [each.device for each in tree_leaves(values) if isinstance(each, Tensor)]
+    return [generator_of(place) for place in dict.fromkeys(places) if place.type not in PLAIN]
+
+
+def _read_states(values: Any) -> list[tuple[Generator, Any]]:
+    """Return the generators of the cpu and of the devices of tensors among nested values, with their states."""
+    return [(each, each.get_state()) for each in (default_generator, *_find_generators(values))]
 
 
 @contextmanager
-def _drawing_again(state: Any) -> Iterator[None]:
-    """Draw the numbers of a state within a block, and go on with the present ones after it."""
-    if state is None:
+def _drawing_again(states: list[tuple[Generator, Any]] | None) -> Iterator[None]:
+    """Draw the numbers of states within a block, and go on with the present ones after it."""
+    present = [(generator, generator.get_state()) for generator, _ in states or ()]
+    try:
+        for generator, state in states or ():
+            generator.set_state(state)
         yield
-        return
-    with fork_rng():
-        set_rng_state(state)
-        yield
+    finally:
+        for generator, state in present:
+            generator.set_state(state)
 
 
 def _computing_as(choices: Any) -> AbstractContextManager[None]:
@@ -75,7 +97,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         """Compute the part without a graph."""
-        ctx.run_function, ctx.state = run_function, get_rng_state() if preserve_rng_state else None
+        ctx.run_function, ctx.states = run_function, _read_states(args) if preserve_rng_state else None
         ctx.choices = current_autocast()
         ctx.places = [place for place, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.others = [None if isinstance(value, Tensor) else value for value in args]
@@ -89,7 +111,7 @@ class CheckpointFunction(Function):
         inputs = list(ctx.others)
         for place, value in zip(ctx.places, ctx.saved_tensors, strict=True):
             inputs[place] = value.detach()._require_grad(value.requires_grad)
-        with _drawing_again(ctx.state), enable_grad(), _computing_as(ctx.choices):
+        with _drawing_again(ctx.states), enable_grad(), _computing_as(ctx.choices):
             results = ctx.run_function(*inputs)
         results = (results,) if isinstance(results, Tensor) else results
         pairs = [
@@ -106,8 +128,8 @@ class CheckpointFunction(Function):
 class _Recomputed:
     """The tensors that one call saved for backward: kept as numbers, computed again when one is needed."""
 
-    def __init__(self, run: Callable[[], Any], state: Any, context: AbstractContextManager[Any]) -> None:
-        self._run, self._state, self._context = run, state, context
+    def __init__(self, run: Callable[[], Any], states: Any, context: AbstractContextManager[Any]) -> None:
+        self._run, self._states, self._context = run, states, context
         self._choices = current_autocast()
         self._count = 0
         self._found: dict[int, Tensor] = {}
@@ -146,7 +168,7 @@ class _Recomputed:
             return len(found) - 1
 
         collecting = saved_tensors_hooks(collect, found.__getitem__)
-        with _drawing_again(self._state), enable_grad(), _computing_as(self._choices), self._context, collecting:
+        with _drawing_again(self._states), enable_grad(), _computing_as(self._choices), self._context, collecting:
             self._run()
         self._found = dict(enumerate(found))
 
@@ -193,8 +215,8 @@ def checkpoint(
     if not is_grad_enabled():
         return function(*args, **kwargs)
     first, again = context_fn()
-    state = get_rng_state() if preserve_rng_state else None
-    kept = _Recomputed(lambda: function(*args, **kwargs), state, again)
+    states = _read_states((args, kwargs)) if preserve_rng_state else None
+    kept = _Recomputed(lambda: function(*args, **kwargs), states, again)
     with first, saved_tensors_hooks(kept.pack, kept.unpack):
         return function(*args, **kwargs)
 
