@@ -170,6 +170,10 @@ def test_pinned_memory_is_a_buffer_that_can_be_written_to():
     pinned = np.frombuffer(driver_interface().host_allocator(64), np.float32)
     pinned[:] = 3
     assert torchlike.tensor(pinned, device="opencl").sum().item() == 48
+    rows = torchlike.arange(6.0).reshape(2, 3).pin_memory()
+    assert rows.is_pinned()
+    for each in (rows, rows.T, rows[:, 1]):
+        assert each.to("opencl", non_blocking=True).tolist() == each.tolist()
 
 
 def test_a_wrong_index_is_an_error_where_the_host_reads_and_of_its_results_alone(grid):

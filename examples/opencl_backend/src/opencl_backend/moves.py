@@ -37,12 +37,13 @@ def download(self: Array) -> Any:
 
 
 def upload(values: Any, index: int | None = None) -> Array:
-    """Return an array with the values of an array in pinned memory, row by row, which are copied while the host goes on."""
+    """Return an array with the values of an array in pinned memory, which are copied while the host goes on."""
     result = empty(contiguous(values.shape, BY_NAME[values.dtype.name]), index)
+    host = np.ascontiguousarray(values)  # itself where it is row-major; the command keeps it
     if values.size:
         submit(
             lambda queue, wait_for: cl.enqueue_copy(
-                queue, result.block.buffer, values, wait_for=wait_for, is_blocking=False
+                queue, result.block.buffer, host, wait_for=wait_for, is_blocking=False
             ),
             streams.current(result.block.index),
             writes=[result.block],
