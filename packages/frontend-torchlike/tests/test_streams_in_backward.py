@@ -12,7 +12,7 @@ from racing_device import NAME, Racing, register
 import dispatch_core as dc
 import torchlike as t
 
-pytestmark = pytest.mark.no_pipeline(reason="recorded calls are launched when they run")
+plain = pytestmark = pytest.mark.no_pipeline(reason="recorded calls are launched when they run")
 
 
 @pytest.fixture
@@ -194,18 +194,88 @@ def test_a_question_about_an_event_runs_what_it_is_about(racing):
     assert y is not None
 
 
-def test_streams_are_refused_within_captured_functions(racing):
+@plain
+def test_a_captured_function_enters_streams_at_each_replay(racing):
+    side, other, x = dc.Stream(NAME), dc.Stream(NAME), leaf().detach()
+
+    @t.capture
+    def compute(x):
+        side.wait_stream(dc.runtime.current_stream(NAME))
+        with side:
+            y = x.exp()
+            with other:
+                other.wait_stream(side)
+                z = y.tanh()
+        dc.runtime.current_stream(NAME).wait_stream(other)
+        return y + z
+
+    expected = np.exp(x.tolist()) + np.tanh(np.exp(x.tolist()))
+    for number in range(5):
+        racing.lanes[0].launched.clear(), side.native_handle.launched.clear()
+        found = compute(x)
+        assert "exp" in side.native_handle.launched
+        assert "tanh" in other.native_handle.launched
+        assert "add.Tensor" in racing.lanes[0].launched
+        np.testing.assert_allclose(found.tolist(), expected)
+        assert racing.lane() is racing.lanes[0], number
+    assert compute.stats().replays == 3
+    caller = dc.Stream(NAME)
+    for _ in range(3):
+        with caller:
+            caller.wait_stream(default())
+            found = compute(x)
+            np.testing.assert_allclose(found.tolist(), expected)
+            assert racing.lane() is caller.native_handle
+    assert "add.Tensor" in caller.native_handle.launched
+    # A stream that the function names may be the caller's.
+    for _ in range(4):
+        with side:
+            side.wait_stream(caller)
+            np.testing.assert_allclose(compute(x).tolist(), expected)
+            assert racing.lane() is side.native_handle
+    assert racing.races == []
+
+
+@plain
+def test_a_replay_that_fails_gives_the_caller_its_stream_back(racing):
+    side, x = dc.Stream(NAME), leaf().detach()
+
+    @t.capture
+    def compute(x):
+        with side:
+            side.wait_stream(default())
+            return x.exp()
+
+    for _ in range(3):
+        compute(x)
+    assert compute.stats().replays == 1
+    racing.fails = True
+    with pytest.raises(ZeroDivisionError):
+        compute(x)
+    racing.fails = False
+    assert racing.lane() is racing.lanes[0]
+    compute(x)
+    assert racing.lane() is racing.lanes[0]
+
+
+@plain
+def test_questions_about_streams_are_refused_within_captured_functions(racing):
     stream, x = dc.Stream(NAME), leaf().detach()
 
     @t.capture
     def compute(x):
-        with stream:
-            return x.exp()
+        found = x.exp()
+        stream.synchronize()
+        return found
 
-    with pytest.raises(dc.CaptureError, match=r"streams::enter changes or orders a device.s streams"):
+    with pytest.raises(dc.CaptureError, match=r"Stream.synchronize asks about work on a device while .* is captured"):
         for _ in range(4):
             compute(x)
-    assert racing.lane() is racing.lanes[0]
+
+
+@plain
+def test_a_captured_function_runs_on_the_stream_of_its_caller(racing):
+    stream, x = dc.Stream(NAME), leaf().detach()
     with stream:
         stream.wait_stream(default())
         captured = t.capture(lambda x: x.exp() + 1)

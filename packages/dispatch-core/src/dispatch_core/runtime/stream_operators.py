@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ..arrays.caller_streams import enter_stream, find_stream
 from ..arrays.owners import device_key
 from ..bookkeeping.levels import Level
 from ..bookkeeping.transactions import run_outside
@@ -29,15 +30,15 @@ _SCHEMAS = (
 
 
 def _enter(device: Device, stream: Any, before: Any) -> None:
-    find_interface(device.type).streams.exchange(device.index or 0, stream)
+    enter_stream(device, stream, before)
 
 
 def _record(device: Device, event: Any, stream: Any) -> None:
-    find_interface(device.type).events.record(event, stream)
+    find_interface(device.type).events.record(getattr(event, "handle", event), find_stream(device, stream))
 
 
 def _wait(device: Device, event: Any, stream: Any) -> None:
-    find_interface(device.type).events.wait(event, stream)
+    find_interface(device.type).events.wait(getattr(event, "handle", event), find_stream(device, stream))
 
 
 @cache
@@ -61,7 +62,8 @@ def _define() -> dict[str, OperatorEntry]:
 def defer(operator: str, device: Device, *objects: Any) -> bool:
     """Record a call in the open pipeline, behind the calls that wait there; return False where none waits."""
     session = open_session()
-    if session is None or not (session.waiting or session.recording is not None):
+    is_captured = session is not None and session.recording is not None and session.recording.is_open
+    if session is None or not (session.waiting or is_captured):
         return False
     session.order(_entries()[operator], device_key(device.type), (device, *objects))
     return True
@@ -74,7 +76,7 @@ def run_recorded(what: str) -> None:
     """
     session = open_session()
     if session is not None:
-        if session.recording is not None:
+        if session.recording is not None and session.recording.is_open:
             session.recording.refuse(
                 f"{what} asks about work on a device", "call it outside of the captured function: a replay asks nothing"
             )

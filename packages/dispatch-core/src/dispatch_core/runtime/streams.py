@@ -22,14 +22,14 @@ __all__ = ["Event", "Stream", "current_stream", "default_stream", "has_streams",
 _NONE: Final = object()
 
 
-class _Thread(threading.local):
+class _ThreadBlocks(threading.local):
     """The blocks of frontends that ``set_stream`` has entered in a thread, by device."""
 
     def __init__(self) -> None:
         self.guards: dict[Device, list[AbstractContextManager[object]]] = {}
 
 
-_thread: Final = _Thread()
+_thread: Final = _ThreadBlocks()
 #: The streams that were made here, by their device and number.
 _made: Final[WeakValueDictionary[tuple[Device, int], Stream]] = WeakValueDictionary()
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any, Final
 
 from dispatch_core.arrays import access, owners
+from dispatch_core.arrays.caller_streams import CapturedStreams
 from dispatch_core.arrays.frontend import CAPTURING, FRONTENDS, frontend_of
 from dispatch_core.arrays.indices import SEVERAL
 from dispatch_core.errors import CaptureError
@@ -69,6 +70,8 @@ class Recording:
         self.places: list[tuple[Callable[..., bool], list[Input | None]]] = []
         #: Functions and the values that they must have.
         self.guards: list[tuple[Callable[[], Any], Any]] = []
+        #: The streams of devices and the events that the call names.
+        self.streams = CapturedStreams()
         self.effects: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
         self.parts: dict[int, CapturePart] = {}
         self._memories: dict[int, PendingMemory] = {}

@@ -210,13 +210,17 @@ def data_of(tensor: object) -> Any:
 
 
 def needed_steps(steps: Sequence[Step], kept: Sequence[Any]) -> list[Step]:
-    """Return the steps that a replay runs: those that make kept values, write to visible memory, or draw numbers."""
+    """Return the steps that a replay runs.
+
+    They make kept values, write to visible memory, draw random numbers, or order streams.
+    """
     wanted = set(map(id, kept))
     memories: set[Hashable] = set(map(storage_key, kept))
     chosen = []
     for step in reversed(steps):
         if not (
             step.is_random
+            or step.orders_streams
             or not wanted.isdisjoint(map(id, step.outputs))
             or any(_matters(value, wanted, memories) for value in step.writes())
         ):

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from dispatch_core.arrays.caller_streams import restore_callers
 from dispatch_core.arrays.frontend import frontend_of
 from dispatch_core.arrays.thread_device import work_on
 from dispatch_core.calls.emit import indent
@@ -61,7 +62,9 @@ class ReplayWriter:
         body: list[str] = []
         for number, segment in enumerate(segments):
             body += self._segment(number, segment, compared=compared)
-        self.names.scope["fail"] = partial(find_fault, self._parts, recorded.recording.session)
+        find = partial(find_fault, self._parts, recorded.recording.session)
+        orders_streams = any(segment.steps[0].orders_streams for segment in segments)
+        self.names.scope["fail"] = partial(_fail_on_streams, find) if orders_streams else find
         rebound = self._rebinding()
         donates = any(each.donated for each in self._parts)
         if body:
@@ -226,6 +229,12 @@ class ReplayWriter:
 
     def _array(self, data: object) -> str:
         return self._values.get(id(data)) or self.names.add(data)
+
+
+def _fail_on_streams(find: Callable[[BaseException], Any], error: BaseException) -> Any:
+    """Give the caller its streams back, and return the fault of a replay that has failed."""
+    restore_callers()
+    return find(error)
 
 
 def _mask_of(tensor: Any) -> int:

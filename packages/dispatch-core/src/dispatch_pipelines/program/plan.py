@@ -163,7 +163,8 @@ def complete(found: ProgramFingerprint, program: Program, device: DispatchKey) -
     program = Program(
         tuple([program.nodes[index] for index in live]), program.values, program.fuse, program.check_indices
     )
-    planned = _ask_planner(program, device) if live else []
+    orders_streams = any(node.kind.orders_streams for node in program.nodes)
+    planned = _ask_planner(program, device) if live and not orders_streams else []
     runs_last = {step.nodes[-1]: step for step in planned}
     covered = {node for step in planned for node in step.nodes}
     log = find_log(device) if planned else None

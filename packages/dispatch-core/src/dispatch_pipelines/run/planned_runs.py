@@ -89,7 +89,7 @@ def split(recorded: RecordedRun, *, donate: bool, check_indices: bool) -> list[P
     groups: list[list[Step]] = []
     before = None
     for step in recorded.steps:
-        here = step.device, step.index, masks_of_kernels(step.state)
+        here = step.device, step.index, step.orders_streams, masks_of_kernels(step.state)
         if here != before:
             groups.append([])
             before = here

@@ -228,11 +228,8 @@ class Session(Scheduler):
 
     def order(self, entry: Any, key: DispatchKey, values: tuple[Any, ...]) -> None:
         """Record that the current stream of a device changes, or an event, by an operator of ``streams``."""
-        if self.recording is not None:
-            self.recording.refuse(
-                f"{entry.name} changes or orders a device's streams",
-                "enter the stream around the captured function: a replay runs on the caller's",
-            )
+        if self.recording is not None and self.recording.is_open:
+            values = self.recording.streams.translate(values[0], values, entry.name, self.recording.guard)
         kind = step_type(entry, key.value, (), device=key, orders_streams=True)
         self.orders_streams = True
         self.add(kind.of(values, (), *caller_location()))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from dispatch_core.arrays.caller_streams import CALLER
 from dispatch_core.discovery import loader
 from dispatch_core.interrupts import whole
 
@@ -43,7 +44,8 @@ class StreamChanges:
         for device, before in self._first.items():
             streams = loader().device_interface(device.type).streams
             self._now[device] = streams.current(device.index or 0)
-            streams.exchange(device.index or 0, before)
+            if before is not CALLER:
+                streams.exchange(device.index or 0, before)
         return self
 
     @whole

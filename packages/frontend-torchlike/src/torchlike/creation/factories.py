@@ -96,9 +96,6 @@ def tensor(
     if chunks is not None:
         given = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         return make_in_chunks(tensor, chunks, (data,), given)
-    if pin_memory:
-        pinned = tensor(data, dtype=dtype, device=device).pin_memory()
-        return wrap_result(pinned, requires_grad)
     dtype = None if dtype is None else as_dtype(dtype)
     device = factory_device(device)
     kind = type(data)

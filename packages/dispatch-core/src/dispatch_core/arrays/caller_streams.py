@@ -1,0 +1,116 @@
+"""The streams of captured functions: those of the caller, at each replay, beside those that the function names.
+
+Note [The caller's streams]
+    A captured function runs on the stream of its caller, which may be another one at each replay. So where its recording
+    enters, leaves or orders the stream that was current at the call, the recorded call has `CALLER` instead. The first
+    change of a device's stream keeps the caller's in the thread, and the last one gives it back; a replay that fails gives
+    back all. Whether a stream that the function names is the caller's is a guard of the recording. Events are told apart by
+    their places in the function, which makes new ones at each call: replays record those of the first call again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from ..discovery import loader
+
+if TYPE_CHECKING:
+    from ..devices import Device
+
+
+class _Caller:
+    """Represents the stream that is current at the call of a captured function."""
+
+    def __repr__(self) -> str:
+        return "the caller's stream"
+
+
+CALLER: Final = _Caller()
+
+
+class _ThreadCallers(threading.local):
+    """The streams of the caller of the captured function that a thread runs, by device."""
+
+    def __init__(self) -> None:
+        self.callers: dict[Device, Any] = {}
+
+
+_thread: Final = _ThreadCallers()
+
+
+class RecordedEvent:
+    """An event of a captured function, equal to that of the same place in another call's recording."""
+
+    __slots__ = ("handle", "number")
+
+    def __init__(self, number: int, handle: Any) -> None:
+        self.number, self.handle = number, handle
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RecordedEvent) and self.number == other.number
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
+    def __repr__(self) -> str:
+        return f"event {self.number}"
+
+
+class CapturedStreams:
+    """The streams and events of one recorded call."""
+
+    def __init__(self) -> None:
+        self._callers: dict[Device, Any] = {}
+        self._events: dict[int, RecordedEvent] = {}
+
+    def translate(
+        self, device: Device, values: tuple[Any, ...], operator: str, guard: Callable[..., None]
+    ) -> tuple[Any, ...]:
+        """Return the arguments of an operator of ``streams`` as replays take them; ``guard`` adds a guard."""
+        if device not in self._callers:
+            self._callers[device] = values[2] if operator.endswith("enter") else _current(device)
+        if operator.endswith("enter"):
+            return device, *[self._translate_stream(device, each, guard) for each in values[1:]]
+        event = self._events.setdefault(id(values[1]), RecordedEvent(len(self._events), values[1]))
+        return device, event, self._translate_stream(device, values[2], guard)
+
+    def _translate_stream(self, device: Device, stream: Any, guard: Callable[..., None]) -> Any:
+        if stream == self._callers[device]:
+            return CALLER
+        guard(partial(_is_current, device, stream), False)
+        return stream
+
+
+def _current(device: Device) -> Any:
+    return loader().device_interface(device.type).streams.current(device.index or 0)
+
+
+def _is_current(device: Device, stream: Any) -> bool:
+    return bool(_current(device) == stream)
+
+
+def enter_stream(device: Device, stream: Any, before: Any) -> None:
+    """Make a stream current; see Note [The caller's streams]."""
+    streams = loader().device_interface(device.type).streams
+    if before is CALLER:
+        _thread.callers[device] = streams.current(device.index or 0)
+    if stream is CALLER:
+        stream = _thread.callers.pop(device, streams.current(device.index or 0))
+    streams.exchange(device.index or 0, stream)
+
+
+def find_stream(device: Device, stream: Any) -> Any:
+    """Return a stream, for `CALLER` that of the caller."""
+    if stream is not CALLER:
+        return stream
+    return _thread.callers[device] if device in _thread.callers else _current(device)
+
+
+def restore_callers() -> None:
+    """Make the caller's streams current again, after a replay that has failed."""
+    while _thread.callers:
+        device, stream = _thread.callers.popitem()
+        loader().device_interface(device.type).streams.exchange(device.index or 0, stream)
