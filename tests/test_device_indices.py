@@ -3,9 +3,9 @@
 import threading
 
 import numpy as np
+import paired_devices as twins
 import pytest
-import twin_backend as twins
-from twin_cases import MIXTURES, WORDS, WRITES, Stop
+from mixed_indices import MIXTURES, WORDS, WRITES, Stop
 
 import dispatch_core as dc
 import torchlike

@@ -3,8 +3,8 @@
 import warnings
 
 import numpy as np
+import paired_devices as twins
 import pytest
-import twin_backend as twins
 
 import dispatch_core as dc
 import torchlike

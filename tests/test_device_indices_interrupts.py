@@ -5,8 +5,8 @@ import signal
 from random import Random
 from timeit import repeat
 
+import paired_devices as twins
 import pytest
-import twin_backend as twins
 from test_interrupts import Interrupt, assert_nothing_is_on, interrupt
 
 import torchlike

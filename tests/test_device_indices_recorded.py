@@ -2,9 +2,9 @@
 
 from contextlib import nullcontext
 
+import paired_devices as twins
 import pytest
-import twin_backend as twins
-from twin_cases import MIXTURES, WORDS, WRITES, Stop
+from mixed_indices import MIXTURES, WORDS, WRITES, Stop
 
 import dispatch_core as dc
 import torchlike

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from twin_backend import make_kernels, register
+from paired_devices import make_kernels, register
 
 import dispatch_core as dc
 import torchlike as t

@@ -12,7 +12,7 @@ from collections import Counter
 
 import numpy as np
 import twin_backend
-from twin_backend import Twin
+from paired_devices import Twin
 
 import dispatch_core as dc
 from dispatch_backend_cpu.arrays import storage

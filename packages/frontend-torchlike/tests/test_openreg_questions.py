@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import questions_device
+from paired_devices import wrong
 from questions_device import state
-from twin_backend import wrong
 
 import torchlike as torch
 from torchlike import nn

@@ -24,8 +24,8 @@ from collections import Counter
 
 import pytest
 import questions_device
+from paired_devices import wrong
 from questions_device import NoRoomError, VendorError, state
-from twin_backend import wrong
 
 import torchlike as torch
 
