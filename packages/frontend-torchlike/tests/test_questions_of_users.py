@@ -18,9 +18,11 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import sys
 import threading
 import warnings
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import questions_device
@@ -808,3 +810,42 @@ def test_the_table_counts_them():
     rows = [line.split("|")[1:3] for line in __doc__.splitlines() if line.startswith("| ")][2:]
     assert {about.strip(): int(count) for about, count in rows} == COUNTS
     assert len(QUESTIONS) >= 58
+
+
+BEGIN = """
+import os, sys
+os.environ["DISPATCH_ACCELERATOR"] = "twin"
+sys.path[:0] = {path!r}
+import questions_device
+with questions_device.register():
+"""
+PROGRAMS = {
+    "types": "print(torch.ones(1).twin().type(), torch.twin.Stream.__module__, torch.twin.__name__)",
+    "module": "from torch.twin import device_count; import torch.twin; print(device_count(), torch.device(1))",
+    "profiler": "from torch.autograd.profiler import profile\n    with profile(use_device='twin') as found:\n"
+    "        torch.ones(2, device=1) + 1\n    print(any('aten::add' in each.name for each in found.function_events))",
+    "names": "torch.utils.rename_privateuse1_backend('twin')\n"
+    "    torch.utils.backend_registration._get_custom_mod_func('fly')",
+    "memory": "try:\n        torch.empty(1 << 26, device='twin')\n    except torch.OutOfMemoryError as error:\n"
+    "        print(type(error.__cause__).__name__, torch.OutOfMemoryError.__module__)",
+    "late": "x = torch.ones(2, device='twin')\n    torch.twin.break_next()\n    y = x + x\n    try:\n"
+    "        torch.accelerator.synchronize()\n    except torch.AcceleratorError as error:\n"
+    "        print(type(error.__cause__).__name__)",
+    "training": "net = torch.nn.Linear(2, 1).twin(1); optimizer = torch.optim.Adam(net.parameters())\n"
+    "    net(torch.ones(4, 2, device=1)).sum().backward(); optimizer.step(); print(net.weight.grad)",
+}
+PRINTED = {
+    "types": "torch.twin.FloatTensor torch.twin torch.twin",
+    "module": "2 twin:1",
+    "profiler": "True",
+    "memory": "NoRoomError torch",
+    "late": "VendorError",
+    "training": "tensor([[4., 4.]], device='twin:1')",
+}
+
+
+def test_programs_for_torch_get_the_same_answers(run_programs):
+    begin = BEGIN.format(path=[str(Path(each)) for each in sys.path if each])
+    found = run_programs({name: f"{begin}    {code}" for name, code in PROGRAMS.items()})
+    assert found["names"][1].startswith("RuntimeError: Try to call torch.twin.fly")
+    assert {name: found[name] for name in PRINTED} == {name: (text, "") for name, text in PRINTED.items()}
