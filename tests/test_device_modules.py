@@ -374,6 +374,14 @@ def test_a_loader_pins_its_batches(slate, monkeypatch):
         assert not first.is_pinned()
 
 
+def test_what_tensor_says_where_nothing_can_be_pinned(monkeypatch):
+    monkeypatch.delenv("DISPATCH_ACCELERATOR", raising=False)
+    if torchlike.accelerator.is_available():
+        pytest.skip("there is an accelerator")
+    with pytest.raises(RuntimeError, match="pin_memory=True requires a CUDA or other accelerator backend"):
+        torchlike.tensor(2, pin_memory=True)
+
+
 def test_a_loader_warns_where_nothing_can_be_pinned(monkeypatch):
     data = torchlike.utils.data.TensorDataset(torchlike.arange(4.0))
     loader = torchlike.utils.data.DataLoader(data, pin_memory=True)

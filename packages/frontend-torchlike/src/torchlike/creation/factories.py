@@ -93,6 +93,8 @@ def tensor(
         overridden = _ask_tensor((data,), {name: value for name, value in given.items() if value})
         if overridden is not NotImplemented:
             return cast("Tensor", overridden)
+    if pin_memory:
+        return wrap_result(_pin(tensor(data, dtype=dtype, device=device, chunks=chunks)), requires_grad)
     if chunks is not None:
         given = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         return make_in_chunks(tensor, chunks, (data,), given)
@@ -239,6 +241,15 @@ def _find_forms(packet: Any, more: frozenset[str] = frozenset()) -> dict[int, An
         ):
             found.setdefault(len(schema.positional), []).append(overload)
     return {count: overloads[0] for count, overloads in found.items() if len(overloads) == 1}
+
+
+def _pin(made: Tensor) -> Tensor:
+    if dc.current_accelerator() is None:
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this"
+            " system."
+        )
+    return made.pin_memory()
 
 
 def _find_default_dtype(form: Any) -> dict[str, Callable[[], Any]]:
