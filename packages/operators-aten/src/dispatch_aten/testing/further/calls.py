@@ -97,7 +97,7 @@ def _make(name: str, arguments: Arguments | None, change: str) -> Iterator[Sampl
 
 def _of_dtypes(plain: Sample, dtypes: frozenset[str], random: Any, *, by_zero: bool) -> Iterator[Sample]:
     found = [each for each in _DTYPES if each in dtypes]
-    if KIND_OF[plain.name] not in _ALL_DTYPES:
+    if KIND_OF[plain.name] not in _ALL_DTYPES or is_out(plain.name):  # the functional one has all
         found = [str(each) for each in random.permutation(found)[:2]]
     for dtype in found:
         yield from _make(plain.name, values.cast(plain.arguments, dtype, by_zero=by_zero), dtype)
@@ -116,7 +116,7 @@ def _of_dtypes(plain: Sample, dtypes: frozenset[str], random: Any, *, by_zero: b
 
 def _of_values(plain: Sample, dtypes: frozenset[str], random: Any, unfit: tuple[str, ...]) -> Iterator[Sample]:
     name = plain.name
-    if KIND_OF[name] not in _ANY_VALUES | {"ordering"}:
+    if KIND_OF[name] not in _ANY_VALUES | {"ordering"} or is_out(name):
         return
     if "nan" not in unfit and KIND_OF[name] != "ordering":
         yield from _make(name, values.specialize(plain.arguments), "special values")
