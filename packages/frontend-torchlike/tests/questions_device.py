@@ -1,6 +1,6 @@
 """A device with every part of the interface, for questions as users ask them: two indices, streams, events, memory.
 
-Its arrays and kernels are those of `twin_backend`. A stream has work from a launch until it is waited for, and a clock of
+Its arrays and kernels are those of `paired_devices`. A stream has work from a launch until it is waited for, and a clock of
 milliseconds; each index has 64 MiB, beyond which the vendor's own error is raised.
 """
 
@@ -11,7 +11,7 @@ import weakref
 from collections import Counter
 
 import numpy as np
-import twin_backend
+import paired_devices
 from paired_devices import Twin
 
 import dispatch_core as dc
@@ -78,7 +78,7 @@ class State:
         self.held[index] -= nbytes
 
     def launch(self):
-        lane = Streams.current(twin_backend.current())
+        lane = Streams.current(paired_devices.current())
         lane.given += 1
         lane.time += 1.0
         if self.fails:
@@ -193,7 +193,7 @@ def _launching(kernel):
 
 
 def _read(self):
-    values = twin_backend._device_get(self)
+    values = paired_devices._device_get(self)
     Streams.synchronize(Streams.current(self.index))
     return values
 
@@ -232,8 +232,8 @@ def register(**parts):
     interface = dc.DeviceInterface(
         **{
             "properties": lambda index: {"name": f"Twin card {index}", "total_memory": ROOM, "cores": 64},
-            "current": twin_backend.current,
-            "exchange": twin_backend.exchange,
+            "current": paired_devices.current,
+            "exchange": paired_devices.exchange,
             "synchronize": _synchronize,
             "streams": Streams,
             "events": Events,
@@ -250,7 +250,7 @@ def register(**parts):
         }
     )
     # The host computes linear algebra.
-    made = {name: _launching(kernel) for name, kernel in twin_backend.make_kernels().items() if "linalg" not in name}
-    return twin_backend.register(
+    made = {name: _launching(kernel) for name, kernel in paired_devices.make_kernels().items() if "linalg" not in name}
+    return paired_devices.register(
         made | {"prims::device_get": _read}, fallback="host", device_interface=lambda: interface
     )
