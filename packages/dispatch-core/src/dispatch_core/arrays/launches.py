@@ -54,6 +54,7 @@ class Launch(Record):
 
     number: int
     name: str
+    index: int
     stream: Any
     sources: frozenset[int]
     place: tuple[CodeType, int] | None
@@ -67,12 +68,14 @@ class LaunchLog:
         self._mask: Final = DEVICE_KEYS[device].value
         self._lock = forkable(Order.MEMORY)
         self._launches: deque[Launch] = deque(maxlen=_KEPT)
-        #: Memory → the number and the stream of the call that wrote it last.
-        self._writers: dict[Hashable, tuple[int, Any]] = {}
+        #: Memory → the number, the index and the stream of the call that wrote it last; the latest at the end.
+        self._writers: dict[Hashable, tuple[int, int, Any]] = {}
         #: The number of a call that failed, or that read what one had made → the error.
         self._failed: dict[int, AsyncDeviceError] = {}
-        #: The errors that no synchronisation has raised, each with its stream.
-        self._unread: list[tuple[Any, AsyncDeviceError]] = []
+        #: The errors that no synchronisation has raised, each with its index, None where it is not known, and its stream.
+        self._unread: list[tuple[int | None, Any, AsyncDeviceError]] = []
+        #: How many memories are kept, before the oldest that no failed call has written are forgotten.
+        self._limit = 2 * _KEPT
 
     def arrays_in(self, values: Iterable[Any]) -> Iterator[Any]:
         """Yield the device's arrays among values, those of lists included; a copy on the host is another device's."""
@@ -99,41 +102,60 @@ class LaunchLog:
 
     def end(self, number: int, name: str, sources: frozenset[int], made: Iterable[Any]) -> None:
         """Keep a call that has been launched, and what it writes."""
-        stream = self._current_stream()
+        index, stream = self._find_place()
         with self._lock:
-            self._launches.append(Launch(number, name, stream, sources, here.place))
+            self._launches.append(Launch(number, name, index, stream, sources, here.place))
             for array in made:
-                self._writers[storage_of(array)] = number, stream
-            if len(self._writers) > 2 * _KEPT:
-                for key in list(self._writers)[:_KEPT]:
-                    del self._writers[key]
+                key = storage_of(array)
+                self._writers.pop(key, None)
+                self._writers[key] = number, index, stream
+            if len(self._writers) > self._limit:
+                self._trim()
 
-    def raise_reported(self, stream: Any = None, *, everywhere: bool = False) -> None:
-        """Ask for reports, and raise the first error of a stream that was waited for, or of any."""
+    def _trim(self) -> None:
+        """Forget the oldest half of what was written, but for that by failed calls; and errors that no memory has."""
+        kept = [*self._writers.items()]
+        old = [each for each in kept[:-_KEPT] if each[1][0] in self._failed]
+        self._writers = dict(old + kept[-_KEPT:])
+        self._limit = 2 * _KEPT + len(old)
+        needed = {number for number, *_ in self._writers.values()} | {each.number for each in self._launches}
+        self._failed = {number: error for number, error in self._failed.items() if number in needed}
+
+    def raise_reported(
+        self, stream: Any = None, *, everywhere: bool = False, index: int | None = None, partly: bool = False
+    ) -> None:
+        """Ask for reports, and raise the first error of a stream that was waited for; or ``everywhere``, of an index or any.
+
+        ``partly``: the stream has work that was not waited for, as after an event.
+        """
         with self._lock:
             for number, where, error in list(self.interface.reports() or ()):
                 self._mark(number, where, error)
-            for place, (where, late) in enumerate(self._unread):
-                if everywhere or where == stream:
+            for place, (at, where, late) in enumerate(self._unread):
+                if (None in (at, index) or at == index) if everywhere else (where is None or where == stream):
                     del self._unread[place]
                     raise late
-            self._forget(stream, everywhere=everywhere)
+            if not partly:
+                self._forget(stream, index, everywhere=everywhere)
 
     def _mark(self, number: int | None, stream: Any, error: BaseException) -> None:
         launch = next((each for each in self._launches if each.number == number), None)
+        index: int | None
         if launch is not None:
-            failed, stream = {launch.number}, launch.stream
+            failed, index, stream = {launch.number}, launch.index, launch.stream
         else:
-            written = [writer for writer in self._writers.values() if stream is None or writer[1] == stream]
-            failed = {each for each, _ in written}
-            failed |= {each.number for each in self._launches if stream is None or each.stream == stream}
+            written = [writer for writer in self._writers.values() if stream is None or writer[2] == stream]
+            calls = [each for each in self._launches if stream is None or each.stream == stream]
+            failed = {each for each, *_ in written} | {each.number for each in calls}
+            places = {at for _, at, _ in written} | {each.index for each in calls}
+            index = places.pop() if len(places) == 1 else None
         late = self._describe(launch, stream, error)
         for each in self._launches:
             if not failed.isdisjoint(each.sources):
                 failed.add(each.number)
         for each_number in failed:
             self._failed.setdefault(each_number, late)
-        self._unread.append((stream, late))
+        self._unread.append((index, stream, late))
 
     def _describe(self, launch: Launch | None, stream: Any, error: BaseException) -> AsyncDeviceError:
         what = "a call" if launch is None else launch.name
@@ -146,30 +168,35 @@ class LaunchLog:
         late.__cause__ = error
         return late
 
-    def _forget(self, stream: Any, *, everywhere: bool) -> None:
-        """Forget the calls of a stream that have ended well."""
-        kept = [each for each in self._launches if not everywhere and each.stream != stream]
-        self._launches = deque(kept, maxlen=_KEPT)
-        for key, (number, where) in list(self._writers.items()):
-            if number not in self._failed and (everywhere or where == stream):
+    def _forget(self, stream: Any, index: int | None, *, everywhere: bool) -> None:
+        """Forget the calls of a stream, or of an index or all of them, that have ended well."""
+
+        def has_ended(at: int, where: Any) -> bool:
+            return index in (None, at) if everywhere else bool(where == stream)
+
+        self._launches = deque(
+            (each for each in self._launches if not has_ended(each.index, each.stream)), maxlen=_KEPT
+        )
+        for key, (number, at, where) in list(self._writers.items()):
+            if number not in self._failed and has_ended(at, where):
                 del self._writers[key]
 
-    def _current_stream(self) -> Any:
-        if self.interface.streams is None:
-            return None
-        return self.interface.streams.current(0 if self.interface.current is None else self.interface.current())
+    def _find_place(self) -> tuple[int, Any]:
+        """Return the index of the thread's device, and its current stream; None where the device has no streams."""
+        index = 0 if self.interface.current is None else self.interface.current()
+        return index, None if self.interface.streams is None else self.interface.streams.current(index)
 
     def after_read(self) -> None:
         """Raise what the device has reported of the current stream, which was waited for by a copy to the host."""
-        self.raise_reported(self._current_stream())
+        self.raise_reported(self._find_place()[1])
 
     def wait(self) -> None:
         """Wait for the current stream, and raise what the device has reported."""
-        stream = self._current_stream()
+        index, stream = self._find_place()
         if stream is not None:
             self.interface.streams.synchronize(stream)
         elif self.interface.synchronize is not None:
-            self.interface.synchronize(0 if self.interface.current is None else self.interface.current())
+            self.interface.synchronize(index)
         self.raise_reported(stream)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Self, TypeVar, cast
 from weakref import WeakValueDictionary
 
+from .._record import Record
 from ..arrays.frontend import STREAM_BLOCKS, STREAMS_CHOSEN
 from ..devices import Device
 from ..errors import ArgumentError, BackendError
@@ -23,10 +25,19 @@ _NONE: Final = object()
 
 
 class _ThreadBlocks(threading.local):
-    """The blocks of frontends that ``set_stream`` has entered in a thread, by device."""
+    """The blocks of frontends that ``set_stream`` has entered in a thread, by device; and the open blocks of streams."""
 
     def __init__(self) -> None:
         self.guards: dict[Device, list[AbstractContextManager[object]]] = {}
+        self.blocks: list[_Block] = []
+
+
+class _Block(Record):
+    """An open block of a stream: the guards that it has entered, and the stream that was current before."""
+
+    stream: Stream
+    guards: list[AbstractContextManager[object]]
+    before: Any
 
 
 _thread: Final = _ThreadBlocks()
@@ -43,6 +54,16 @@ def number_of(handle: Any) -> int:
     return int(handle) if isinstance(handle, int) else id(handle)
 
 
+@contextmanager
+def _naming(device: Device, part: str) -> Iterator[None]:
+    """Add to an error of a backend's function which device's it was, and which part of its interface."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"Raised by {part} in the DeviceInterface of device {str(device)!r}")
+        raise
+
+
 class Stream:
     """A queue of work on a device, which does its work in order; by default a new one on the accelerator.
 
@@ -56,7 +77,7 @@ class Stream:
     Hint: the DeviceInterface of its plugin has no part 'streams'
     """
 
-    __slots__ = ("__weakref__", "_before", "device", "native_handle")
+    __slots__ = ("__weakref__", "device", "native_handle")
 
     @api_boundary
     def __init__(
@@ -74,7 +95,7 @@ class Stream:
             return
         found = resolve(device)
         interface, index = _with_streams(found)
-        with OnDevice(interface, index):
+        with OnDevice(interface, index), _naming(found, "streams.create"):
             handle = interface.streams.create(index, priority)
         self._set(found, handle)
         _made[found, self.stream_id] = self
@@ -83,7 +104,6 @@ class Stream:
         self.device = device
         #: The backend's stream.
         self.native_handle = handle
-        self._before: tuple[Any, ...] = ()
 
     @property
     def device_index(self) -> int:
@@ -136,38 +156,54 @@ class Stream:
         STREAMS_CHOSEN[:] = [True]
         guards: list[AbstractContextManager[object]] = []
         before: Any = _NONE
+        blocks = _thread.blocks
+        count = len(blocks)
         try:
             for guard in (OnDevice(interface, index), *[make() for make in STREAM_BLOCKS]):
                 guards.append(guard)
                 guard.__enter__()
-            before = interface.streams.exchange(index, self.native_handle)
-            self._before = (guards, before, self._before)
+            with _naming(self.device, "streams.exchange"):
+                before = interface.streams.exchange(index, self.native_handle)
+            blocks.append(_Block(self, guards, before))
             defer("enter", self.device, self.native_handle, before)
             return self
         except BaseException:
             if before is not _NONE:
                 interface.streams.exchange(index, before)
-                self._before = self._before[2] if self._before and self._before[0] is guards else self._before
+                del blocks[count:]
             _leave_all(guards)
             raise
 
     @whole
     def __exit__(self, *exception: object) -> None:
+        block: _Block | None = None
         try:
-            self._leave()
+            block = self._find_block()
+            self._leave(block)
         except BaseException:
             # An interrupt; see Note [Where an interrupt falls] in `dispatch_core.interrupts`.
-            self._leave()
+            block = block or self._find_block()
+            try:
+                self._leave(block)
+            finally:
+                # The backend's function may fail again.
+                if block is not None:
+                    _remove(block)
+                    _leave_all(block.guards)
             raise
 
-    def _leave(self) -> None:
+    def _find_block(self) -> _Block | None:
+        """Return the thread's innermost block of this stream."""
+        return next((each for each in reversed(_thread.blocks) if each.stream is self), None)
+
+    def _leave(self, block: _Block | None) -> None:
         """Restore the current device and stream; called again after an interrupt, it does the rest."""
-        if self._before:
-            guards, before, outer = self._before
-            find_interface(self.device.type).streams.exchange(self.device_index, before)
-            _leave_all(guards)
-            self._before = outer
-            defer("enter", self.device, before, self.native_handle)
+        if block is not None and any(each is block for each in _thread.blocks):
+            with _naming(self.device, "streams.exchange"):
+                find_interface(self.device.type).streams.exchange(self.device_index, block.before)
+            _leave_all(block.guards)
+            _remove(block)
+            defer("enter", self.device, block.before, self.native_handle)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Stream):
@@ -263,7 +299,7 @@ class Event:
         run_recorded("Event.synchronize")
         if self._handle is not None:
             find_interface(self.device_type).events.synchronize(self._handle)
-            raise_reported(self.device_type, self._stream)
+            raise_reported(self.device_type, self._stream, partly=True)
 
     @api_boundary
     def elapsed_time(self, end_event: Event) -> float:
@@ -285,6 +321,11 @@ class Event:
         flag = int(self.enable_timing)
         place = f"device_type={self.device_type}, device_index={-1 if self._index is None else self._index}"
         return f"torch.Event {place}, event_flag={flag}, event_id={self.event_id}"
+
+
+def _remove(block: _Block) -> None:
+    """Remove an open block from the thread's; other blocks of its stream stay."""
+    _thread.blocks[:] = [each for each in _thread.blocks if each is not block]
 
 
 def _leave_all(guards: list[AbstractContextManager[object]]) -> None:
@@ -331,15 +372,28 @@ def set_stream(stream: Stream) -> None:
     """Make a stream the one that the thread works with on its device, and that device the thread's."""
     interface, index = _with_streams(stream.device)
     STREAMS_CHOSEN[:] = [True]
+    with _naming(stream.device, "streams.exchange"), _restoring(interface, index):
+        before = interface.streams.exchange(index, stream.native_handle)
     _leave_all(_thread.guards.pop(stream.device, []))
     if stream.native_handle != interface.streams.default(index):
         guards = _thread.guards[stream.device] = [make() for make in STREAM_BLOCKS]
         for guard in guards:
             guard.__enter__()
-    if interface.exchange is not None:
-        interface.exchange(index)
-    before = interface.streams.exchange(index, stream.native_handle)
     defer("enter", stream.device, stream.native_handle, before)
+
+
+@contextmanager
+def _restoring(interface: DeviceInterface, index: int) -> Iterator[None]:
+    """Make a device the thread's, and the former again where the block fails."""
+    if interface.exchange is None:
+        yield
+        return
+    before = interface.exchange(index)
+    try:
+        yield
+    except BaseException:
+        interface.exchange(before)
+        raise
 
 
 def _wrap(device: Device, handle: Any, kind: type[_S] | None) -> _S:

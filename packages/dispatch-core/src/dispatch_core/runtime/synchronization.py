@@ -32,15 +32,19 @@ def synchronize(device: str | Device | None = None) -> None:
         if wanted in (None, reader.device):
             reader.compute(arrays)
     for name in [wanted] if wanted is not None else list(DEVICE_KEYS):
-        loader().synchronize(name, None if place is None else place.index)
-        raise_reported(name)
+        index = None if place is None else place.index
+        loader().synchronize(name, index)
+        raise_reported(name, index=index)
 
 
-def raise_reported(device: str, stream: object = None) -> None:
-    """Raise an error that a device has reported, of one stream that was waited for, or where it is None of any."""
+def raise_reported(device: str, stream: object = None, *, index: int | None = None, partly: bool = False) -> None:
+    """Raise an error that a device has reported, of one stream that was waited for, or where it is None of an index or any.
+
+    ``partly``: the stream has work that was not waited for.
+    """
     log = LOGS.get(device)
     if log is not None:
-        log.raise_reported(stream, everywhere=stream is None)
+        log.raise_reported(stream, everywhere=stream is None, index=index, partly=partly)
 
 
 def computed_for_sizes() -> dict[str, int]:

@@ -1,0 +1,107 @@
+"""Blocks of streams: in several threads at once, and where a function of the device's interface fails."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import racing_device
+from racing_device import NAME, Racing, register
+
+import dispatch_core as dc
+from dispatch_core.runtime import current_stream, default_stream, set_stream
+
+pytestmark = pytest.mark.no_pipeline(reason="recorded calls are launched when they run")
+
+
+@pytest.fixture
+def racing():
+    with register():
+        yield Racing
+
+
+def observers():
+    from torchlike.history.graph_settings import node_observers
+
+    return node_observers.get()
+
+
+def test_threads_that_share_a_stream_leave_their_own_blocks(racing, monkeypatch):
+    here = threading.local()
+
+    def current(index):
+        return getattr(here, "stream", None) or Racing.lanes[index]
+
+    def exchange(index, stream):
+        before, here.stream = current(index), stream
+        return before
+
+    monkeypatch.setattr(racing_device.Streams, "current", current)
+    monkeypatch.setattr(racing_device.Streams, "exchange", exchange)
+    shared, found = dc.Stream(NAME), {}
+    entered = [threading.Event(), threading.Event()]
+    left = threading.Event()
+
+    def first():
+        with shared:
+            entered[0].set()
+            entered[1].wait(10)
+        found["first"] = current_stream(NAME)
+        left.set()
+
+    def second():
+        entered[0].wait(10)
+        own = dc.Stream(NAME)
+        with own:
+            with shared:
+                entered[1].set()
+                left.wait(10)
+            found["second"] = current_stream(NAME) == own
+
+    threads = [threading.Thread(target=each) for each in (first, second)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert found == {"first": default_stream(NAME), "second": True}
+
+
+@pytest.mark.parametrize("enter", [lambda stream: stream.__enter__(), set_stream])
+def test_where_a_stream_cannot_be_made_current_nothing_has_changed(enter, racing, monkeypatch):
+    stream = dc.Stream(f"{NAME}:1")
+    assert Racing.index == 0
+
+    def fail(index, stream):
+        raise OSError("the driver is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(racing_device.Streams, "exchange", fail)
+        with pytest.raises(OSError, match="the driver is gone") as caught:
+            enter(stream)
+    assert caught.value.__notes__ == ["Raised by streams.exchange in the DeviceInterface of device 'racing:1'"]
+    assert Racing.index == 0
+    assert observers() == ()
+
+
+def test_where_a_block_cannot_restore_the_stream_it_restores_the_rest(racing, monkeypatch):
+    stream = dc.Stream(f"{NAME}:1")
+
+    def fail(index, stream):
+        raise OSError("the driver is gone")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="gone") as caught, stream:
+        patch.setattr(racing_device.Streams, "exchange", fail)
+    assert "Raised by streams.exchange in the DeviceInterface of device 'racing:1'" in caught.value.__notes__
+    assert Racing.index == 0
+    assert observers() == ()
+    with stream:
+        assert current_stream(f"{NAME}:1") == stream
+
+
+def test_a_block_inside_its_own(racing):
+    stream, other = dc.Stream(NAME), dc.Stream(NAME)
+    with stream:
+        with other, stream:
+            pass
+        assert current_stream(NAME) == stream
+    assert current_stream(NAME) == default_stream(NAME)
