@@ -29,10 +29,10 @@ class _ThreadBlocks(threading.local):
 
     def __init__(self) -> None:
         self.guards: dict[Device, list[AbstractContextManager[object]]] = {}
-        self.blocks: list[_Block] = []
+        self.blocks: list[_StreamBlock] = []
 
 
-class _Block(Record):
+class _StreamBlock(Record):
     """An open block of a stream: the guards that it has entered, and the stream that was current before."""
 
     stream: Stream
@@ -164,7 +164,7 @@ class Stream:
                 guard.__enter__()
             with _naming(self.device, "streams.exchange"):
                 before = interface.streams.exchange(index, self.native_handle)
-            blocks.append(_Block(self, guards, before))
+            blocks.append(_StreamBlock(self, guards, before))
             defer("enter", self.device, self.native_handle, before)
             return self
         except BaseException:
@@ -176,7 +176,7 @@ class Stream:
 
     @whole
     def __exit__(self, *exception: object) -> None:
-        block: _Block | None = None
+        block: _StreamBlock | None = None
         try:
             block = self._find_block()
             self._leave(block)
@@ -192,11 +192,11 @@ class Stream:
                     _leave_all(block.guards)
             raise
 
-    def _find_block(self) -> _Block | None:
+    def _find_block(self) -> _StreamBlock | None:
         """Return the thread's innermost block of this stream."""
         return next((each for each in reversed(_thread.blocks) if each.stream is self), None)
 
-    def _leave(self, block: _Block | None) -> None:
+    def _leave(self, block: _StreamBlock | None) -> None:
         """Restore the current device and stream; called again after an interrupt, it does the rest."""
         if block is not None and any(each is block for each in _thread.blocks):
             with _naming(self.device, "streams.exchange"):
@@ -323,7 +323,7 @@ class Event:
         return f"torch.Event {place}, event_flag={flag}, event_id={self.event_id}"
 
 
-def _remove(block: _Block) -> None:
+def _remove(block: _StreamBlock) -> None:
     """Remove an open block from the thread's; other blocks of its stream stay."""
     _thread.blocks[:] = [each for each in _thread.blocks if each is not block]
 
