@@ -152,6 +152,25 @@ def open_an_absent_device(monkeypatch):
     BackendLoader(_Registry(), catalog=lambda: Catalog(Scan((claim,)), "0.1.0")).open_device("acme")
 
 
+def report_late(setting):
+    """Wait for a device that reports an error of a call without its number."""
+
+    class Card(float):
+        """An array of the device."""
+
+    interface = dc.DeviceInterface(reports=lambda: [(None, None, OverflowError("too large"))])
+    info = dc.BackendInfo("carded", array_types=(dc.ArrayType(Card),))
+    with dc.register_backend(info, {}, device_interface=lambda: interface):
+        library = dc.Library("late", "DEF")
+        try:
+            library.define("double(Tensor x) -> Tensor")
+            library.impl("double", lambda x: Card(2 * x), "Carded")
+            dc.ops.late.double(Card(1))
+            dc.synchronize("carded")
+        finally:
+            library.close()
+
+
 #: Error → a call that provokes it, and its whole text.
 ROWS = {
     dc.DispatchError: (None, "the root: nothing raises it"),
@@ -247,6 +266,13 @@ ROWS = {
         (
             r"The device 'acme' of acme-dist 1\.0 cannot be opened on this machine: no driver\n"
             r"Hint: its kernels are registered all the same; `python -m dispatch_core doctor` shows the faults of acme"
+        ),
+    ),
+    dc.AsyncDeviceError: (
+        report_late,
+        (
+            r"a call failed on carded after it had been launched: OverflowError: too large\n"
+            r"Hint: DISPATCH_LAUNCH_BLOCKING=1 raises it at the call itself"
         ),
     ),
     dc.OutOfMemoryError: (run_out_of_memory, r"the card has no room for 8 bytes"),
