@@ -9,6 +9,7 @@ import racing_device
 from racing_device import NAME, Racing, register
 
 import dispatch_core as dc
+import torchlike as t
 from dispatch_core.runtime import current_stream, default_stream, set_stream
 
 pytestmark = pytest.mark.no_pipeline(reason="recorded calls are launched when they run")
@@ -105,3 +106,13 @@ def test_a_block_inside_its_own(racing):
             pass
         assert current_stream(NAME) == stream
     assert current_stream(NAME) == default_stream(NAME)
+
+
+def test_transforms_know_the_arrays_of_a_device_that_is_registered_again():
+    for _ in range(2):
+        with register():
+            x, other = t.tensor([1.0, 2.0], device=f"{NAME}:1"), t.tensor([1.0], device=NAME)
+            with dc.Stream(f"{NAME}:1"):
+                assert t.vmap(lambda row: row * row)(x).tolist() == [1.0, 4.0]
+                assert t.func.grad(lambda row: (row * row).sum())(x).tolist() == [2.0, 4.0]
+            assert other.tolist() == [1.0]

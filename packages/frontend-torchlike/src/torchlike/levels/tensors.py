@@ -155,7 +155,9 @@ def make_data(kind: type[LevelData], value: Any, level: TransformLevel, is_captu
     if not isinstance(value, Tensor):
         value = frontend.wrap(value)
     keys = value._dispatch_mask & ARRAYS
-    found = _types.get((kind, keys)) or _find_type(kind, keys)
+    found = _types.get((kind, keys))
+    if found is None or frontends.find_array_type(found) is None:
+        found = _find_type(kind, keys)
     data = found()
     data.value, data.level, data.is_captured = value, level, is_captured
     return data
