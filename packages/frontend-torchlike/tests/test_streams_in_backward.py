@@ -290,3 +290,48 @@ def test_a_captured_function_runs_on_the_stream_of_its_caller(racing):
     assert captured.stats().replays == 3
     assert "exp" in other.native_handle.launched
     assert racing.races == []
+
+
+def test_an_event_in_an_inner_pipeline_is_after_the_calls_of_the_outer_one(racing):
+    stream, x = dc.Stream(NAME), leaf().detach()
+    stream.wait_stream(default())
+    with dc.pipeline():
+        with stream:
+            y = x * x
+        with dc.pipeline():
+            default().wait_stream(stream)
+            z = y + x
+        assert z.tolist() == (x * x + x).tolist()
+        with stream:
+            w = x * x
+        with dc.pipeline():
+            stream.synchronize()
+            assert stream.native_handle.launched.count("mul.Tensor") == 2
+    default().wait_stream(stream)
+    assert w.tolist() == y.tolist()
+    assert racing.races == []
+
+
+def test_calls_of_the_outer_pipeline_keep_their_stream_in_a_stream_of_the_inner_one(racing):
+    stream, x = dc.Stream(NAME), leaf().detach()
+    with dc.pipeline():
+        y = x * x
+        with dc.pipeline(), stream:
+            stream.wait_stream(default())
+            z = y + x
+    default().wait_stream(stream)
+    assert "mul.Tensor" not in stream.native_handle.launched
+    assert "add.Tensor" in stream.native_handle.launched
+    assert z.tolist() == (x * x + x).tolist()
+    assert racing.races == []
+
+
+def test_a_value_of_the_outer_pipeline_is_made_on_its_stream_where_the_inner_one_needs_it(racing):
+    stream, x = dc.Stream(NAME), leaf().detach()
+    stream.wait_stream(default())
+    with dc.pipeline():
+        y = x * x
+        with dc.pipeline() as inner, stream:
+            inner.flush()
+            y.tolist()
+    assert "mul.Tensor" not in stream.native_handle.launched

@@ -62,11 +62,31 @@ def _define() -> dict[str, OperatorEntry]:
 def defer(operator: str, device: Device, *objects: Any) -> bool:
     """Record a call in the open pipeline, behind the calls that wait there; return False where none waits."""
     session = open_session()
-    is_captured = session is not None and session.recording is not None and session.recording.is_open
-    if session is None or not (session.waiting or is_captured):
+    if session is None:
+        return False
+    for outer in _list_outer(session):
+        if not outer.waiting:
+            continue
+        if operator == "enter":
+            # Its calls are launched on the stream that was current at them.
+            outer.order(_entries()[operator], device_key(device.type), (device, *objects))
+        else:
+            # They come before the event.
+            outer.flush()
+    is_captured = session.recording is not None and session.recording.is_open
+    if not (session.waiting or is_captured):
         return False
     session.order(_entries()[operator], device_key(device.type), (device, *objects))
     return True
+
+
+def _list_outer(session: Any) -> list[Any]:
+    """Return the pipelines around one, the outermost first; those around a captured function's call are left out."""
+    found: list[Any] = []
+    while session.recording is None and session.outer is not None and session.outer.recording is None:
+        session = session.outer
+        found.insert(0, session)
+    return found
 
 
 def run_recorded(what: str) -> None:
@@ -80,4 +100,5 @@ def run_recorded(what: str) -> None:
             session.recording.refuse(
                 f"{what} asks about work on a device", "call it outside of the captured function: a replay asks nothing"
             )
-        session.flush()
+        for each in (*_list_outer(session), session):
+            each.flush()
