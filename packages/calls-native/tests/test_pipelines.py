@@ -62,8 +62,9 @@ def _records(*calls):
 def test_calls_of_plain_tensors_are_recorded_in_c():
     x, y = T.ones(3), T.ones(3)
     for _ in range(8):
-        _records(lambda: T.add(x, y), lambda: x * 0.5)
-    assert IN_A_PIPELINE in front.list_ways(T.add)
+        _records(lambda: T.hypot(x, y), lambda: x * 0.5)
+    # Other tests may have left no room for another way of a function that they call often.
+    assert IN_A_PIPELINE in front.list_ways(T.hypot)
 
 
 def test_records_are_those_of_the_generated_recorder(serve):
