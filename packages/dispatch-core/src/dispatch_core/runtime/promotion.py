@@ -19,12 +19,10 @@ def promote(*operands: Any) -> Any:
     It is a dtype of the operator library; the operator's result may have another one, as that of a comparison has (source:
     ``torch.result_type``). Raises ``OperatorNotFoundError`` where no operator library has declared its dtypes.
 
-    >>> import numpy as np
-    >>> promote(np.ones(2, np.int32), 2.5), promote(np.ones(2, np.float16), np.float64(1))
-    (torchlike.float32, torchlike.float16)
-    >>> from dispatch_aten.dtypes import float64, int64
-    >>> promote((float64, 0), (int64, 2)), promote((int64, 2), 2)
-    (torchlike.float64, torchlike.int64)
+    >>> from dispatch_core.schema import declare_promotion
+    >>> declare_promotion(lambda *operands: "float64" if float in map(type, operands) else "int64")
+    >>> promote(1, 2.5), PROMOTIONS.pop() is not None
+    ('float64', True)
     """
     found = [(access.dtype(each), len(access.shape(each))) if is_tensor(each) else each for each in operands]
     if not PROMOTIONS:

@@ -71,9 +71,11 @@ class Stream:
     which is the backend's own object, are equal. With ``stream_id``, ``device_index`` and ``device_type`` it is a living
     stream of that number. Raises ``BackendError`` for a device whose backend has no streams, or no stream of the number.
 
-    >>> Stream("cpu")
+    >>> import dispatch_core as dc
+    >>> with dc.register_backend(dc.BackendInfo("plain"), {}):
+    ...     Stream("plain")
     Traceback (most recent call last):
-    dispatch_core.errors.BackendError: Backend cpu doesn't support streams
+    dispatch_core.errors.BackendError: Backend plain doesn't support streams
     Hint: the DeviceInterface of its plugin has no part 'streams'
     """
 
@@ -338,7 +340,9 @@ def _leave_all(guards: list[AbstractContextManager[object]]) -> None:
 def has_streams(device: str) -> bool:
     """Return whether a device's backend has streams and events, so that work on two of them must be ordered.
 
-    >>> has_streams("cpu")
+    >>> import dispatch_core as dc
+    >>> with dc.register_backend(dc.BackendInfo("plain"), {}):
+    ...     has_streams("plain")
     False
     """
     interface = find_interface(device)
