@@ -1,8 +1,9 @@
-"""Plants the fault that ``PLANTED_FAULT`` names; processes of the kit import it."""
+"""Plants the fault that ``PLANTED_FAULT`` names, if it does; processes of the kit import it."""
 
 import os
 
 import planted_faults
 
-_planted = planted_faults.plant(os.environ["PLANTED_FAULT"])
-_planted.__enter__()
+if _name := os.environ.get("PLANTED_FAULT"):
+    _planted = planted_faults.plant(_name)
+    _planted.__enter__()

@@ -293,14 +293,14 @@ def test_masks_are_those_of_the_call(hits):
     assert leaf.grad.tolist() == [2.0, 2.0]
 
 
-def test_steps_on_two_streams_have_two_structures():
+def test_steps_on_two_indices_have_two_structures():
     entry, array = aten.exp.default._entry, ones(3)._dispatch_data
-    streams = (None, "a", None)
-    kinds = [step_type(entry, CPU.value, (), device=CPU, stream=stream) for stream in streams]
+    indices = (None, 1, None)
+    kinds = [step_type(entry, CPU.value, (), device=CPU, index=index) for index in indices]
     assert kinds[0] is kinds[2] is not kinds[1]
     found = [fingerprint([kind.of((array,), (None,), None, 0)], DEFAULTS) for kind in kinds]
     assert found[0].key == found[2].key != found[1].key
     nodes = [build(each, DEFAULTS).nodes[0] for each in found]
-    assert [(node.device, node.stream) for node in nodes] == [(CPU, stream) for stream in streams]
+    assert [(node.device, node.index) for node in nodes] == [(CPU, index) for index in indices]
     parts = [fingerprint_node(node, ["input"]) for node in nodes]
     assert parts[0] == parts[2] != parts[1]

@@ -144,7 +144,7 @@ CASES = {
     ],
     "verify": [
         (dispatch("verify", "cpu", "--only", "aten::neg", "--samples", "1"), "", ""),
-        (dispatch("verify", "spydevice", "--only", "aten::neg"), "spy_device", ""),
+        (dispatch("verify", "spydevice", "--only", "aten::neg"), "", "spy_device"),
     ],
     "another distribution's command": [(dispatch("spytool"), "spy_tool", ""), (dispatch("--help"), "", "")],
     "trace": [

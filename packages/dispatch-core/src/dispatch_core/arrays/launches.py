@@ -220,7 +220,7 @@ def find_log(key: DispatchKey | None) -> LaunchLog | None:
     if name is None:
         return None
     found = LOGS.get(name)
-    if found is None and loader().is_loaded(name):
+    if found is None and loader().is_loaded(name) and loader().brings_interface(name):
         interface: Any = loader().device_interface(name)
         if interface.reports is not None:
             found = LOGS[name] = LaunchLog(name, interface)

@@ -134,6 +134,12 @@ class DeviceHooks:
             )
         return found
 
+    def brings_interface(self, name: str) -> bool:
+        """Return whether a loaded plugin says what its device offers besides operators; it is not asked."""
+        handle = self._handles.get(name)
+        hook = "dispatch_device_interface"
+        return hook in handle.hooks if handle is not None else self._plugins().implements(name, hook)
+
     def device_interface(self, name: str) -> DeviceInterface:
         """Return what a device offers besides operators; without parts where its plugin says nothing.
 
