@@ -413,7 +413,7 @@ def opencl(session: nox.Session) -> None:
     share = os.environ.get("DISPATCH_DRAWN_SHARE", "0.1")
     seed = dt.datetime.now(tz=dt.UTC).date().strftime("%Y%m%d")
     drawn = [] if share == "1" else ["--draw", share, "--seed", seed]
-    session.run("python", "-m", "dispatch_core", "verify", "opencl", *drawn, *session.posargs)
+    session.run("python", "-m", "dispatch_core", "verify", "opencl", "--jobs", "2", *drawn, *session.posargs)
 
 
 @nox.session(requires=["wheels"], default=False)
