@@ -17,7 +17,6 @@ def test_what_it_brings_beside_them_is_torchs_or_is_known():
         "capture",
         "install_as_torch",
         "is_autocast_available",
-        "npu",
         "pipeline",
         "synchronize",
     }

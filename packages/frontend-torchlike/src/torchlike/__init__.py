@@ -172,8 +172,10 @@ def __dir__() -> list[str]:
 globals().update(DTYPES)
 
 __all__ = [
+    "Event",
     "Generator",
     "Size",
+    "Stream",
     "Tensor",
     "as_tensor",
     "autograd",
