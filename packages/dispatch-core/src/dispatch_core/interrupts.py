@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from .lazy_text import repr_by_attributes
 
-__all__ = ["Guard", "Tokens", "by_subscript", "take_back", "whole"]
+__all__ = ["Guard", "Leaving", "Tokens", "by_subscript", "take_back", "whole"]
 
 if TYPE_CHECKING:
     _A_contra = TypeVar("_A_contra", contravariant=True)
@@ -97,6 +97,24 @@ def take_back(token: Token[Any]) -> bool:
     except (RuntimeError, ValueError):
         return False
     return True
+
+
+class Leaving:
+    """A context manager that restores by `_leave` what it changed, which called again after an interrupt does the rest."""
+
+    __slots__ = ()
+
+    def _leave(self) -> None:
+        raise NotImplementedError
+
+    @whole
+    def __exit__(self, *exception: object) -> None:
+        try:
+            self._leave()
+        except BaseException:
+            # An interrupt; see Note [Where an interrupt falls].
+            self._leave()
+            raise
 
 
 class Guard:

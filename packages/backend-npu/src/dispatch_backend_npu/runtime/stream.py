@@ -17,7 +17,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_core.errors import BackendError
-from dispatch_core.interrupts import whole
+from dispatch_core.interrupts import Leaving
 
 from ..acl.constants import ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE
 from ..acl.library import call, call_each
@@ -64,7 +64,7 @@ def _streams_of(device: int) -> _Streams:
     return streams.setdefault(device, _Streams()) if device not in streams else streams[device]
 
 
-class Stream:
+class Stream(Leaving):
     """A stream of a device, by default the thread's (source: ``torch.npu.Stream``).
 
     ``pointer`` is its ``aclrtStream``. ``with stream:`` makes it the thread's current one. All streams have the priority 0,
@@ -156,15 +156,6 @@ class Stream:
             set_current(self)
             return self
         except BaseException:
-            self._leave()
-            raise
-
-    @whole
-    def __exit__(self, *exception: object) -> None:
-        try:
-            self._leave()
-        except BaseException:
-            # An interrupt; see Note [Where an interrupt falls] in `dispatch_core.interrupts`.
             self._leave()
             raise
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from .._record import Record
 from ..discovery import loader
 from ..errors import BackendError, DispatchError, short_repr
-from ..interrupts import whole
+from ..interrupts import Leaving
 from .owners import DEVICE_KEYS, KEY_TYPES
 
 
@@ -62,7 +62,7 @@ def work_on(device: str, index: int) -> AbstractContextManager[object]:
     return OnDevice(interface, index)
 
 
-class OnDevice:
+class OnDevice(Leaving):
     """Make a device the thread's within a block; one whose interface has no ``exchange`` has one index only.
 
     The former is restored after errors and interrupts, too.
@@ -88,15 +88,6 @@ class OnDevice:
                 self._exchange(self._index)
             return self._index
         except BaseException:
-            self._leave()
-            raise
-
-    @whole
-    def __exit__(self, *exception: object) -> None:
-        try:
-            self._leave()
-        except BaseException:
-            # An interrupt; see Note [Where an interrupt falls] in `dispatch_core.interrupts`.
             self._leave()
             raise
 
