@@ -237,6 +237,28 @@ def test_a_captured_function_enters_streams_at_each_replay(racing):
 
 
 @plain
+def test_an_event_from_outside_is_fixed(racing):
+    side, x, kept = dc.Stream(NAME), leaf().detach(), []
+
+    @t.capture
+    def compute(x):
+        kept[-1].wait()
+        return x.exp()
+
+    for _ in range(2):
+        kept.append(side.record_event())
+        if len(kept) == 1:
+            compute(x)
+    with pytest.raises(dc.CaptureError, match="streams::wait"):
+        compute(x)
+    again = t.capture(lambda x: (kept[-1].wait(), x.exp())[1])
+    for _ in range(4):
+        again(x)
+    assert again.stats().replays == 2
+    assert racing.races == []
+
+
+@plain
 def test_a_replay_that_fails_gives_the_caller_its_stream_back(racing):
     side, x = dc.Stream(NAME), leaf().detach()
 

@@ -4,8 +4,8 @@ Note [The caller's streams]
     A captured function runs on the stream of its caller, which may be another one at each replay. So where its recording
     enters, leaves or orders the stream that was current at the call, the recorded call has `CALLER` instead. The first
     change of a device's stream keeps the caller's in the thread, and the last one gives it back; a replay that fails gives
-    back all. Whether a stream that the function names is the caller's is a guard of the recording. Events are told apart by
-    their places in the function, which makes new ones at each call: replays record those of the first call again.
+    back all. Whether a stream that the function names is the caller's is a guard of the recording. Events that it
+    records are told apart by their places, because it makes new ones at each call: replays record those of the first again.
 """
 
 from __future__ import annotations
@@ -42,15 +42,20 @@ _thread: Final = _ThreadCallers()
 
 
 class RecordedEvent:
-    """An event of a captured function, equal to that of the same place in another call's recording."""
+    """An event of a captured function, equal to that of the same place in another call's recording.
 
-    __slots__ = ("handle", "number")
+    One that the function waits for before it records it is the caller's, and equal to itself alone.
+    """
 
-    def __init__(self, number: int, handle: Any) -> None:
-        self.number, self.handle = number, handle
+    __slots__ = ("handle", "is_own", "number")
+
+    def __init__(self, number: int, handle: Any, *, is_own: bool) -> None:
+        self.number, self.handle, self.is_own = number, handle, is_own
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RecordedEvent) and self.number == other.number
+        if not isinstance(other, RecordedEvent) or (self.number, self.is_own) != (other.number, other.is_own):
+            return False
+        return self.is_own or self.handle is other.handle
 
     def __hash__(self) -> int:
         return hash(self.number)
@@ -71,10 +76,11 @@ class CapturedStreams:
     ) -> tuple[Any, ...]:
         """Return the arguments of an operator of ``streams`` as replays take them; ``guard`` adds a guard."""
         if device not in self._callers:
-            self._callers[device] = values[2] if operator.endswith("enter") else _current(device)
+            self._callers[device] = values[2] if operator.endswith("enter") else read_stream(device)
         if operator.endswith("enter"):
             return device, *[self._translate_stream(device, each, guard) for each in values[1:]]
-        event = self._events.setdefault(id(values[1]), RecordedEvent(len(self._events), values[1]))
+        made = RecordedEvent(len(self._events), values[1], is_own=operator.endswith("record"))
+        event = self._events.setdefault(id(values[1]), made)
         return device, event, self._translate_stream(device, values[2], guard)
 
     def _translate_stream(self, device: Device, stream: Any, guard: Callable[..., None]) -> Any:
@@ -84,33 +90,38 @@ class CapturedStreams:
         return stream
 
 
-def _current(device: Device) -> Any:
+def read_stream(device: Device) -> Any:
+    """Return the backend's stream that is current on a device."""
     return loader().device_interface(device.type).streams.current(device.index or 0)
 
 
+def exchange_stream(device: Device, stream: Any) -> Any:
+    """Make a backend's stream current on a device, and return the former."""
+    return loader().device_interface(device.type).streams.exchange(device.index or 0, stream)
+
+
 def _is_current(device: Device, stream: Any) -> bool:
-    return bool(_current(device) == stream)
+    return bool(read_stream(device) == stream)
 
 
 def enter_stream(device: Device, stream: Any, before: Any) -> None:
     """Make a stream current; see Note [The caller's streams]."""
-    streams = loader().device_interface(device.type).streams
     if before is CALLER:
-        _thread.callers[device] = streams.current(device.index or 0)
+        _thread.callers[device] = read_stream(device)
+    entered = find_stream(device, stream)
     if stream is CALLER:
-        stream = _thread.callers.pop(device, streams.current(device.index or 0))
-    streams.exchange(device.index or 0, stream)
+        _thread.callers.pop(device, None)
+    exchange_stream(device, entered)
 
 
 def find_stream(device: Device, stream: Any) -> Any:
     """Return a stream, for `CALLER` that of the caller."""
     if stream is not CALLER:
         return stream
-    return _thread.callers[device] if device in _thread.callers else _current(device)
+    return _thread.callers[device] if device in _thread.callers else read_stream(device)
 
 
 def restore_callers() -> None:
     """Make the caller's streams current again, after a replay that has failed."""
     while _thread.callers:
-        device, stream = _thread.callers.popitem()
-        loader().device_interface(device.type).streams.exchange(device.index or 0, stream)
+        exchange_stream(*_thread.callers.popitem())

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from dispatch_core.arrays.caller_streams import CALLER
+from dispatch_core.arrays.caller_streams import CALLER, exchange_stream, read_stream
+from dispatch_core.arrays.owners import KEY_DEVICES
 from dispatch_core.discovery import loader
-from dispatch_core.interrupts import whole
+from dispatch_core.interrupts import Leaving
 
 if TYPE_CHECKING:
     from dispatch_core.devices import Device
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _ENTER = "streams::enter"
 
 
-class StreamChanges:
+class StreamChanges(Leaving):
     """The streams of a flush: those at its beginning, those that are current now, and which step ran on which."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
@@ -36,30 +37,19 @@ class StreamChanges:
                 device, _, before = step.values
                 self._first.setdefault(device, before)
         self._now: dict[Device, Any] = {}
-        self._by_type = {device.type: device for device in self._first}
         #: id of a pending value → the stream that the step which made it ran on.
         self._made: dict[int, tuple[Device, Any]] = {}
 
     def __enter__(self) -> Self:
         for device, before in self._first.items():
-            streams = loader().device_interface(device.type).streams
-            self._now[device] = streams.current(device.index or 0)
+            self._now[device] = read_stream(device)
             if before is not CALLER:
-                streams.exchange(device.index or 0, before)
+                exchange_stream(device, before)
         return self
-
-    @whole
-    def __exit__(self, *exception: object) -> None:
-        try:
-            self._leave()
-        except BaseException:
-            # An interrupt; see Note [Where an interrupt falls] in `dispatch_core.interrupts`.
-            self._leave()
-            raise
 
     def _leave(self) -> None:
         for device, stream in self._now.items():
-            loader().device_interface(device.type).streams.exchange(device.index or 0, stream)
+            exchange_stream(device, stream)
 
     def begin(self, steps: Sequence[Step]) -> None:
         """Make the current stream wait for what others make for steps that run next; note what these make."""
@@ -80,15 +70,9 @@ class StreamChanges:
                     self._made[id(output)] = current
 
     def _find_current(self, step: Step) -> tuple[Device, Any] | None:
-        from dispatch_core.arrays.owners import KEY_DEVICES
-
-        name = KEY_DEVICES[step.device.backend]
-        device = next(
-            (each for each in self._first if each.type == name and (each.index or 0) == (step.index or 0)), None
-        )
-        if device is None:
-            return None
-        return device, loader().device_interface(name).streams.current(device.index or 0)
+        place = KEY_DEVICES[step.device.backend], step.index or 0
+        device = next((each for each in self._first if (each.type, each.index or 0) == place), None)
+        return None if device is None else (device, read_stream(device))
 
     @staticmethod
     def _order(device: Device, before: Any, after: Any) -> None:

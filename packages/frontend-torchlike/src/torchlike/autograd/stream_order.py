@@ -50,7 +50,7 @@ class KeepStreams:
     def __exit__(self, *exception: object) -> None:
         observers = list(node_observers.get())
         if _keeper in observers:
-            del observers[len(observers) - 1 - observers[::-1].index(_keeper)]
+            observers.remove(_keeper)
             node_observers.set(tuple(observers))
         if not (observers or write_observers.get()):
             _ = set_masks[without_included(KEY.value)]
