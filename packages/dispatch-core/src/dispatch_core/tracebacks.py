@@ -16,12 +16,12 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache, wraps
-from types import FrameType, FunctionType, TracebackType
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Final, ParamSpec, TypeVar
 
 from .errors import DispatchError, OutOfMemoryError
 
-__all__ = ["GENERATED", "api_boundary", "hide_frames", "is_own_frame", "trim_traceback", "warn_caller"]
+__all__ = ["GENERATED", "api_boundary", "hide_frames", "is_own_frame", "line_of", "trim_traceback", "warn_caller"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -194,3 +194,12 @@ def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return call
+
+
+def line_of(code: CodeType, offset: int) -> str:
+    """Return file and line of an instruction, as ``file:line``."""
+    number = next(
+        (line for start, end, line in code.co_lines() if start <= offset < end and line is not None),
+        code.co_firstlineno,
+    )
+    return f"{code.co_filename}:{number}"

@@ -24,6 +24,8 @@ from .._record import Record
 from ..discovery import loader
 from ..errors import AsyncDeviceError
 from ..forks import Order, forkable
+from ..surroundings.environment import parse_boolean
+from ..tracebacks import line_of
 from .access import storage_of
 from .owners import DEVICE_KEYS, KEY_DEVICES, TYPE_MASKS
 
@@ -128,8 +130,9 @@ class LaunchLog:
 
         ``partly``: the stream has work that was not waited for, as after an event.
         """
+        ask = self.interface.reports
         with self._lock:
-            for number, where, error in list(self.interface.reports() or ()):
+            for number, where, error in list(ask() or ()) if ask is not None else ():
                 self._mark(number, where, error)
             for place, (at, where, late) in enumerate(self._unread):
                 if (None in (at, index) or at == index) if everywhere else (where is None or where == stream):
@@ -163,7 +166,7 @@ class LaunchLog:
         if stream is not None:
             text += f"\nLaunched on {stream!r}"
         if launch is not None and launch.place is not None:
-            text += f"\nRecorded at {_line_of(*launch.place)}"
+            text += f"\nRecorded at {line_of(*launch.place)}"
         late = AsyncDeviceError(text, hint=f"{_VARIABLE}=1 raises it at the call itself")
         late.__cause__ = error
         return late
@@ -200,20 +203,6 @@ class LaunchLog:
         self.raise_reported(stream)
 
 
-class _Silent:
-    """The reports of a device without any, for calls that are waited for."""
-
-    def __init__(self, interface: Any) -> None:
-        self._interface = interface
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._interface, name)
-
-    @staticmethod
-    def reports() -> tuple[()]:
-        return ()
-
-
 def find_log(key: DispatchKey | None) -> LaunchLog | None:
     """Return the log of the device of a key, made at the first need; None where its calls are not numbered."""
     name = None if key is None else KEY_DEVICES.get(key.backend)
@@ -222,16 +211,16 @@ def find_log(key: DispatchKey | None) -> LaunchLog | None:
     found = LOGS.get(name)
     if found is None and loader().is_loaded(name) and loader().brings_interface(name):
         interface: Any = loader().device_interface(name)
-        if interface.reports is not None:
+        waits = is_blocking() and (interface.streams is not None or interface.synchronize is not None)
+        if waits or interface.reports is not None:
             found = LOGS[name] = LaunchLog(name, interface)
-        elif is_blocking() and (interface.streams is not None or interface.synchronize is not None):
-            found = LOGS[name] = LaunchLog(name, _Silent(interface))
     return found
 
 
 def is_blocking() -> bool:
     """Return whether each call is waited for: ``DISPATCH_LAUNCH_BLOCKING``."""
-    return os.environ.get(_VARIABLE, "").strip() not in ("", "0")
+    text = os.environ.get(_VARIABLE, "").strip()
+    return bool(text) and parse_boolean(_VARIABLE, text)
 
 
 def number_kernel(fn: Callable[..., Any], entry: OperatorEntry, log: LaunchLog, skip: int = 0) -> Callable[..., Any]:
@@ -274,8 +263,3 @@ def number_step(
         log.end(number, name, sources, log.arrays_in(values[index] for index in makes))
 
     return launch
-
-
-def _line_of(code: CodeType, offset: int) -> str:
-    lines = (line for start, end, line in code.co_lines() if start <= offset < end and line is not None)
-    return f"{code.co_filename}:{next(lines, code.co_firstlineno)}"

@@ -137,8 +137,7 @@ class DeviceHooks:
     def brings_interface(self, name: str) -> bool:
         """Return whether a loaded plugin says what its device offers besides operators; it is not asked."""
         handle = self._handles.get(name)
-        hook = "dispatch_device_interface"
-        return hook in handle.hooks if handle is not None else self._plugins().implements(name, hook)
+        return _INTERFACE in handle.hooks if handle is not None else self._plugins().implements(name, _INTERFACE)
 
     def device_interface(self, name: str) -> DeviceInterface:
         """Return what a device offers besides operators; without parts where its plugin says nothing.

@@ -137,7 +137,7 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             self._check_keys(registry, handle.distribution, name, handle.key, under_way)
             handle.undo = under_way.undo
         self._handles[name], self._loaded[name], self._keys[name] = handle, handle.info, handle.key.name
-        if "dispatch_device_interface" in handle.hooks:
+        if self.brings_interface(name):
             notify_change()  # a call that was resolved before knows nothing of the interface
         notify_devices([name])
 
@@ -302,7 +302,7 @@ class BackendLoader(InstalledPlugins, DeviceHooks):
             raise
         self._origins[BACKENDS, claim.name] = claim
         self._loaded[claim.name] = info
-        if host.implements(claim.name, "dispatch_device_interface"):
+        if self.brings_interface(claim.name):
             notify_change()  # as above
         notify_devices([claim.name])
 

@@ -20,6 +20,7 @@ from dispatch_core.errors import CaptureError
 from dispatch_core.keys import context
 from dispatch_core.keys.table import DispatchKey
 from dispatch_core.lazy_text import repr_by_attributes
+from dispatch_core.tracebacks import line_of
 
 from ..record.blocks import current
 from ..record.callers import caller_location
@@ -27,7 +28,7 @@ from ..record.errors import before_read
 from ..record.liveness import RANDOM
 from ..record.pending import Pending, PendingMemory, pending_type, storage_key
 from ..record.stats import HOST_READ
-from ..record.steps import Step, line_of
+from ..record.steps import Step
 from ..run.device_copies import HostValue, is_host_read, key_of, record_copy
 from ..run.handle import Pipeline, check_options
 from ..run.session import Session

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatch_core.arrays.types import Dtype
 from dispatch_core.escapes import to_printable
-
-from ..record.steps import line_of
+from dispatch_core.tracebacks import line_of
 
 if TYPE_CHECKING:
     from types import CodeType

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from dispatch_core.keys import context
 from dispatch_core.keys.table import AUTOGRAD, DispatchKey
+from dispatch_core.tracebacks import line_of
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -95,15 +96,6 @@ class Step:
 
     def __repr__(self) -> str:
         return f"<Step {self.name}{' done' if self.done else ''}>"
-
-
-def line_of(code: CodeType, offset: int) -> str:
-    """Return file and line of an instruction."""
-    number = next(
-        (line for start, end, line in code.co_lines() if start <= offset < end and line is not None),
-        code.co_firstlineno,
-    )
-    return f"{code.co_filename}:{number}"
 
 
 #: The results of a call: a value, several, or none.
