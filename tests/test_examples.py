@@ -183,3 +183,14 @@ def test_the_picture_in_the_documentation_is_a_drawing_of_such_a_step(root, run_
     assert texts[0] == texts[1], "run the command of docs/pipeline.md that draws it"
     found = {element.text for element in ET.parse(drawn).iter("{http://www.w3.org/2000/svg}text")}
     assert {"aten::relu", "aten::_log_softmax_backward_data", "aten::add_.Tensor", "(64, 128) float32"} <= found
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("npu")
+@pytest.mark.parametrize("options", [[], ["--pipeline"]], ids=["eager", "in pipelines"])
+def test_two_devices_learn_the_digits_as_one_does(run_example, options):
+    pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
+    done = run_example("train_on_two_devices.py", "--device", "npu", *options)
+    assert done.returncode == 0, done.stderr
+    assert float(re.search(r"difference to one device: (\S+) of the loss", done.stdout)[1]) < 1e-5
+    assert float(re.search(r"accuracy on 1797 images: ([\d.]+)%", done.stdout)[1]) > 88.0

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -202,3 +206,12 @@ def test_a_forked_child_is_refused_instead_of_waiting_for_ever(grid):
             os._exit(7)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_two_devices_learn_the_digits_as_one_does():
+    pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
+    program = Path(__file__).parents[2] / "train_on_two_devices.py"
+    command = [sys.executable, program, "--device", "opencl", "--epochs", "2"]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert float(re.search(r"difference to one device: (\S+) of the loss", done.stdout)[1]) < 1e-5
