@@ -41,7 +41,7 @@ INTERPRETERS = ROOT / ".nox" / ".pythons"
 nox.needs_version = ">=2026.8.10"
 nox.options.default_venv_backend = "virtualenv"
 nox.options.download_python = "never"
-nox.options.sessions = ["tests", "lint", "typing"]
+nox.options.sessions = ["tests", "texts", "lint", "typing"]
 
 
 def _starts(python: Path, version: str) -> bool:
@@ -137,11 +137,18 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(requires=["wheels"])
 def tests(session: nox.Session) -> None:
-    """Run the suite on the installed wheels, its long tests left out; arguments after ``--`` go to pytest.
+    """Run the suite on the installed wheels, but long tests and those of `texts`; arguments after ``--`` go to pytest.
 
     Paths among them stand in place of the suite.
     """
-    _run_suite(session, "not long")
+    _run_suite(session, "not texts and not long")
+
+
+@nox.session(requires=["wheels"])
+def texts(session: nox.Session) -> None:
+    """Run the tests that read the checkout: who imports whom, words, docstrings, stubs, pages; arguments go to pytest."""
+    _install_wheels(session, "test", "demo", "jit")
+    _pytest(session, "-m", "texts and not long", "tests", "--ignore=tests/parity", "--ignore=tests/browser")
 
 
 @nox.session(python=OTHER_PYTHONS or None, requires=["wheels"])
@@ -219,7 +226,7 @@ def _run_suite(session: nox.Session, marks: str, *, inside_pipelines: bool = Fal
         "--ignore=tests/browser",
         *suite,
         "tests",
-        *(DOCUMENTS if "texts" not in marks else []),
+        *([] if inside_pipelines else DOCUMENTS),  # once is enough
         *modules,
         codes=codes,
     )
@@ -628,6 +635,7 @@ def release(session: nox.Session) -> None:
     archives = ("packaging", "sdists", "readmes", "assets", "materials")
     others = (
         "tests",
+        "texts",
         "lint",
         "typing",
         "docs",
