@@ -38,6 +38,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The operator .* will fall back to run on the cpu:UserWarning")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_eager_calls_and_pipelines_agree_with_the_cpu(name, both_modes):
     both_modes(FUNCTIONS[name], np.linspace(-1, 1, 6).reshape(2, 3))
@@ -165,7 +166,7 @@ def test_memory_is_counted_given_back_and_refused():
 
 
 def driver_interface():
-    from opencl_backend.interface import INTERFACE
+    from opencl_backend.plugin import INTERFACE
 
     return INTERFACE
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-import sys
 import threading
 from typing import Any, Final
 
 import pyopencl as cl
 
 import dispatch_core as dc
+
+_thread: Final = threading.local()
 
 
 @functools.cache
@@ -22,42 +24,32 @@ def find_devices() -> tuple[Any, ...]:
     for platform in cl.get_platforms():
         found: list[Any] = [device for device in platform.get_devices() if device.double_fp_config]
         if len(found) == 1 and (half := found[0].max_compute_units // 2):
-            try:
+            with contextlib.suppress(cl.Error):  # a processor that cannot be divided
                 return tuple(found[0].create_sub_devices([cl.device_partition_property.EQUALLY, half]))[:2]
-            except cl.Error:
-                pass  # a processor that cannot be divided
         if found:
             return tuple(found)
     return ()
 
 
 @functools.cache
+def _open() -> tuple[Any, int]:
+    return cl.Context(list(find_devices())), os.getpid()
+
+
 def open_context() -> Any:
     """Open the devices, once in the process; the context owns memory and programs for all of them."""
-    if _lost:
+    context, process = _open()
+    if process != os.getpid():  # where the driver's threads are not, and waiting for them would not end
         raise dc.BackendError(
             "opencl was opened before this process was forked, and cannot be used in the child",
             hint="start processes by 'spawn', or open the device in the child alone",
         )
-    if sys.platform != "win32":
-        os.register_at_fork(after_in_child=_lose)
-    return cl.Context(list(find_devices()))
+    return context
 
 
 def is_open() -> bool:
-    """Return whether the devices have been opened."""
-    return open_context.cache_info().currsize > 0
-
-
-def _lose() -> None:
-    """Refuse the devices from now on: the threads of a driver are not in a forked process, and waiting would not end."""
-    _lost.append(True)
-    open_context.cache_clear()
-
-
-#: Has an entry in a process that was forked after its parent had opened the devices.
-_lost: Final[list[bool]] = []
-_thread: Final = threading.local()
+    """Return whether this process has opened the devices."""
+    return _open.cache_info().currsize > 0 and _open()[1] == os.getpid()
 
 
 def current_device() -> int:

@@ -11,9 +11,7 @@ import pyopencl as cl
 
 from dispatch_aten.errors import DimensionError, OperatorError
 
-from . import streams
-from .commands import submit
-from .memory import Block
+from .memory import Block, submit
 
 #: Kind of error → its class and text, of the value that did not fit and its limit.
 KINDS: Final = {
@@ -24,7 +22,6 @@ KINDS: Final = {
 MACRO: Final = (
     "#define FAIL(kind, value, limit) error[0] = kind, error[1] = launch, error[2] = value, error[3] = limit\n"
 )
-
 _thread: Final = threading.local()
 #: The devices on which a kernel that can fail has run since they were last asked.
 _asked: Final[set[int]] = set()
@@ -34,17 +31,8 @@ _asked: Final[set[int]] = set()
 def words(index: int) -> Block:
     """Return the words of a device: the kind of error, the call's number, the value and its limit; all zero without one."""
     block = Block(32, index)
-    _write(block)
+    submit(cl.enqueue_copy, block.buffer, np.zeros(4, np.int64), writes=[block])
     return block
-
-
-def _write(block: Block) -> None:
-    zeros = np.zeros(4, np.int64)
-    submit(
-        lambda queue, wait_for: cl.enqueue_copy(queue, block.buffer, zeros, wait_for=wait_for),
-        streams.current(block.index),
-        writes=[block],
-    )
 
 
 def note_launch(number: int) -> None:
@@ -67,13 +55,9 @@ def _take(index: int) -> list[tuple[int | None, Any, Exception]]:
     _asked.discard(index)
     found, block = np.zeros(4, np.int64), words(index)
     # As a writer it waits for every kernel that can fail, on all streams.
-    submit(
-        lambda queue, wait_for: cl.enqueue_copy(queue, found, block.buffer, wait_for=wait_for),
-        streams.current(index),
-        writes=[block],
-    )
+    submit(cl.enqueue_copy, found, block.buffer, writes=[block])
     if not found[0]:
         return []
-    _write(block)
+    submit(cl.enqueue_copy, block.buffer, np.zeros(4, np.int64), writes=[block])
     kind, text = KINDS[int(found[0])]
     return [(int(found[1]) or None, None, kind(text.format(found[2], found[3])))]

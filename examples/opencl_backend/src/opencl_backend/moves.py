@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from typing import Any, Final
 
 import numpy as np
@@ -12,27 +12,20 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME
 from dispatch_aten.shapes import RULES, TensorMeta, check_storage, contiguous
 
-from . import streams
-from .arrays import Array, check_dtype, empty
-from .commands import submit
-from .ctypes import C_TYPES
+from .arrays import Array, check_dtype, empty, write
 from .elementwise import compute
+from .memory import submit
 from .nest import Code, Operand, run
 
 
-def download(self: Array) -> Any:
+def _download(self: Array) -> Any:
     """Return NumPy's array of the values."""
-    source = self if self.spec.is_contiguous else compact(self)
+    source = self if self.spec.is_contiguous else _compact(self)
     host = np.empty(self.shape, str(self.dtype))
     if host.size:
-        offset = source.storage_offset * host.itemsize
-        submit(
-            lambda queue, wait_for: cl.enqueue_copy(
-                queue, host, source.block.buffer, src_offset=offset, wait_for=wait_for, is_blocking=False
-            ),
-            streams.current(self.block.index),
-            reads=[source.block],
-        ).wait()
+        place = source.storage_offset * host.itemsize
+        copy = functools.partial(cl.enqueue_copy, src_offset=place, is_blocking=False)
+        submit(copy, host, source.block.buffer, reads=[source.block]).wait()
     return host
 
 
@@ -41,19 +34,14 @@ def upload(values: Any, index: int | None = None) -> Array:
     result = empty(contiguous(values.shape, BY_NAME[values.dtype.name]), index)
     host = np.ascontiguousarray(values)  # itself where it is row-major; the command keeps it
     if values.size:
-        submit(
-            lambda queue, wait_for: cl.enqueue_copy(
-                queue, result.block.buffer, host, wait_for=wait_for, is_blocking=False
-            ),
-            streams.current(result.block.index),
-            writes=[result.block],
-        )
+        copy = functools.partial(cl.enqueue_copy, is_blocking=False)
+        submit(copy, result.block.buffer, host, writes=[result.block])
     return result
 
 
-def compact(self: Array, dtype: Any = None) -> Array:
+def _compact(self: Array) -> Array:
     """Return a row-major copy."""
-    return _copy(empty(contiguous(self.shape, dtype or self.dtype), self.block.index), self)
+    return _copy(empty(contiguous(self.shape, self.dtype), self.block.index), self)
 
 
 def _device_put(data: Any, *, device: dc.Device) -> Array:
@@ -66,48 +54,41 @@ def _device_put(data: Any, *, device: dc.Device) -> Array:
     return Array(upload(host, device.index).block, spec)
 
 
-def _empty_strided(
-    size: Any, stride: Any, *, dtype: Any = None, device: dc.Device | None = None, **options: Any
-) -> Array:
-    return empty(RULES["empty_strided"](size, stride, dtype=dtype), None if device is None else device.index)
-
-
-def _describe(self: Array) -> TensorMeta:
-    return TensorMeta(self.shape, self.strides, self.dtype, self.storage_offset)
+def _empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **options: Any) -> Array:
+    return empty(RULES["empty_strided"](size, stride, dtype=dtype), device and device.index)
 
 
 def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None = None) -> Array:
-    meta = RULES["as_strided"](_describe(self), size, stride, storage_offset)
+    meta = RULES["as_strided"](self.meta, size, stride, storage_offset)
     check_storage(meta, self.block.nbytes // self.dtype.itemsize)
     return Array(self.block, meta)
 
 
 def _view(self: Array, dtype: Any) -> Array:
-    meta = RULES["view.dtype"](_describe(self), dtype)
+    meta = RULES["view.dtype"](self.meta, dtype)
     check_dtype(meta)
     return Array(self.block, meta)
 
 
 def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
     RULES["copy_"](self.spec, src.spec)
-    if src.block is self.block and _describe(src) != _describe(self):
-        src = compact(src)  # its elements may be written to before they are read
-    compute("copy", self, (src,))
+    if src.block is self.block and src.meta != self.meta:
+        src = _compact(src)  # its elements may be written to before they are read
+    compute("copy_", self, (src,))
     return self
 
 
 def _fill(self: Array, value: Any) -> Array:
     RULES["fill_.Scalar"](self.spec, value)
-    code = Code(before=f"    {C_TYPES[str(self.dtype)].write_store('m0', 'p0', 'n0')}")
-    run(code, [Operand(self, self.strides)], self.shape, numbers=[value])
+    run(Code(write(self.dtype, 0, "p0", "n0")), [Operand(self, self.strides)], self.shape, numbers=[value])
     return self
 
 
-ATEN: Final[dict[str, Callable[..., Any]]] = {
+ATEN: Final[dict[str, Any]] = {
     "empty_strided": _empty_strided,
     "as_strided": _as_strided,
     "view.dtype": _view,
     "copy_": _copy,
     "fill_.Scalar": _fill,
 }
-PRIMS: Final[dict[str, Callable[..., Any]]] = {"device_get": download, "device_put": _device_put}
+PRIMS: Final[dict[str, Any]] = {"device_get": _download, "device_put": _device_put}

@@ -12,19 +12,30 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from math import prod
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyopencl as cl
 
-from . import errors, streams
-from .arrays import Array
-from .commands import submit
-from .ctypes import C_TYPES, PRELUDE
+from . import errors
+from .arrays import C_TYPES, Array
 from .driver import open_context
+from .memory import submit
 
 #: Work-items that run together.
 GROUP: Final = 64
+#: At the start of each program. Without contraction a chain has the bits of its calls one by one.
+PRELUDE: Final = """
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL FP_CONTRACT OFF
+
+float round_half(float x) {
+    ushort bits;
+    vstore_half_rte(x, 0, (half *)&bits);
+    return vload_half(0, (half *)&bits);
+}
+"""
 
 
 class Operand(NamedTuple):
@@ -47,87 +58,70 @@ def run(
     code: Code,
     operands: Sequence[Operand],
     outer: Sequence[int],
-    inner: Sequence[int] | None = None,
+    inner: Sequence[int] = (),
     numbers: Sequence[Any] = (),
     writes: int = 1,
 ) -> None:
     """Run a kernel on the thread's stream of its first operand's device; it writes to the first ``writes`` operands."""
-    items = int(np.prod(outer, dtype=np.int64))
-    steps = 1 if inner is None else int(np.prod(inner, dtype=np.int64))
+    items, arrays = prod(outer), [each.array for each in operands]
     if not items:
         return
     sizes, strides = _merge(outer, [each.outer for each in operands])
-    inner_sizes, inner_strides = _merge(inner or (), [each.inner for each in operands])
-    geometry = [items, steps, *sizes, *inner_sizes]
-    for operand, *both in zip(operands, strides, inner_strides, strict=True):
-        geometry += [operand.array.storage_offset, *both[0], *both[1]]
-    dtypes = tuple(str(operand.array.dtype) for operand in operands)
-    kinds = tuple("double" if isinstance(number, float) else "long" for number in numbers)
-    source = _write(code, dtypes, kinds, len(sizes), len(inner_sizes) if inner is not None else 0)
-    arguments: list[Any] = [np.array(geometry, np.int64)]
-    arguments += [operand.array.block.buffer for operand in operands]
-    arguments += [np.float64(number) if isinstance(number, float) else np.int64(number) for number in numbers]
-    index = operands[0].array.block.index
-    reads, written = [[each.array.block for each in part] for part in (operands[writes:], operands[:writes])]
+    inner_sizes, inner_strides = _merge(inner, [each.inner for each in operands])
+    geometry = [items, prod(inner), *sizes, *inner_sizes]
+    for array, steps, inner_steps in zip(arrays, strides, inner_strides, strict=True):
+        geometry += [array.storage_offset, *steps, *inner_steps]
+    dtypes = tuple(str(each.dtype) for each in arrays)
+    kinds = tuple("double" if isinstance(each, float) else "long" for each in numbers)
+    source = _write(code, dtypes, kinds, len(sizes), len(inner_sizes))
+    arguments: list[Any] = [np.array(geometry, np.int64), *(each.block.buffer for each in arrays)]
+    arguments += [np.float64(each) if isinstance(each, float) else np.int64(each) for each in numbers]
+    blocks, index = [each.block for each in arrays], arrays[0].block.index
+    reads, written = blocks[writes:], blocks[:writes]
     if "FAIL" in source:
         arguments += errors.arguments(index)
         reads.append(errors.words(index))  # kernels that can fail need no order among themselves
-    kernel, groups = _build(source), (-(-items // GROUP) * GROUP,)
-
-    def enqueue(queue: Any, wait_for: Any) -> Any:
-        kernel.set_args(*arguments)
-        return cl.enqueue_nd_range_kernel(queue, kernel, groups, (GROUP,), wait_for=wait_for)
-
-    submit(enqueue, streams.current(index), reads=reads, writes=written)
+    submit(_build(source), (-(-items // GROUP) * GROUP,), (GROUP,), *arguments, reads=reads, writes=written)
 
 
 def _merge(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
     """Merge dimensions that lie behind each other in every operand, so that most kernels have one; pad to a power of two."""
-    merged: list[int] = []
-    steps: list[list[int]] = [[] for _ in strides]
-    for dim, size in enumerate(sizes):
-        if size == 1:
-            continue
-        if merged and all(each[-1] == stride[dim] * size for each, stride in zip(steps, strides, strict=True)):
-            merged[-1] *= size
-            for each, stride in zip(steps, strides, strict=True):
-                each[-1] = stride[dim]
-        else:
-            merged.append(size)
-            for each, stride in zip(steps, strides, strict=True):
-                each.append(stride[dim])
-    missing = max(1, 1 << (len(merged) - 1).bit_length() if merged else 1) - len(merged)
-    return [1] * missing + merged, [[0] * missing + each for each in steps]
+    dims: list[tuple[int, ...]] = []  # a size, then a step for each operand
+    for size, *steps in zip(sizes, *strides, strict=True):
+        if dims and size != 1 and all(above == step * size for above, step in zip(dims[-1][1:], steps, strict=True)):
+            dims[-1] = (dims[-1][0] * size, *steps)
+        elif size != 1:
+            dims.append((size, *steps))
+    none = (1, *[0] * len(strides))
+    dims = [none] * ((1 << max(len(dims) - 1, 0).bit_length()) - len(dims)) + dims
+    merged, *steps = map(list, zip(*dims, strict=True))
+    return merged, steps
 
 
 @functools.lru_cache(4096)
 def _write(code: Code, dtypes: tuple[str, ...], kinds: tuple[str, ...], outer: int, inner: int) -> str:
     """Write a program; equal texts are compiled once, so that nothing in it may differ by chance."""
-    count = range(len(dtypes))
+    count, can_fail = len(dtypes), "FAIL" in "".join(code)
     parameters = [f"global {C_TYPES[dtype].memory} *m{i}" for i, dtype in enumerate(dtypes)]
     parameters += [f"const {kind} n{i}" for i, kind in enumerate(kinds)]
-    pieces = "".join(code)
-    if "FAIL" in pieces:
-        parameters += ["global long *error", "const long launch"]
-    starts = "".join(f"    long p{i} = g.at[{i}].offset;\n" for i in count)
-    loop = ""
-    if inner:
-        begins = "".join(f"        long q{i} = p{i};\n" for i in count)
-        loop = (
-            f"    for (long step = 0; step < g.steps; ++step) {{\n{begins}"
-            f"{_places('inner', 'step', 'q', inner, len(dtypes))}{code.body}\n    }}\n"
-        )
-    return f"""{PRELUDE}{errors.MACRO if "FAIL" in pieces else ""}
+    parameters += ["global long *error", "const long launch"] if can_fail else []
+    starts = "".join(f"    long p{i} = g.at[{i}].offset;\n" for i in range(count))
+    begins = "".join(f"    long q{i} = p{i};\n" for i in range(count))
+    loop = f"""    for (long step = 0; step < g.steps; ++step) {{
+{begins}{_places("inner", "step", "q", inner, count)}{code.body}
+    }}
+"""
+    return f"""{PRELUDE}{errors.MACRO if can_fail else ""}
 struct geometry {{
-    long items, steps, outer[{outer}], inner[{max(inner, 1)}];
-    struct {{ long offset, outer[{outer}], inner[{max(inner, 1)}]; }} at[{len(dtypes)}];
+    long items, steps, outer[{outer}], inner[{inner}];
+    struct {{ long offset, outer[{outer}], inner[{inner}]; }} at[{count}];
 }};
 
 kernel void run(const struct geometry g, {", ".join(parameters)}) {{
     long item = get_global_id(0);
     if (item >= g.items) return;
-{starts}{_places("outer", "item", "p", outer, len(dtypes))}{code.before}
-{loop}{code.after}
+{starts}{_places("outer", "item", "p", outer, count)}{code.before}
+{loop if code.body else ""}{code.after}
 }}
 """
 

@@ -10,7 +10,7 @@ import dispatch_core as dc
 from dispatch_aten.shapes import TensorMeta
 
 from .arrays import empty
-from .elementwise import ATEN, Call, Chain, broadcast, find_computed, write
+from .elementwise import ATEN, Call, Chain, broadcast, make_call, write_chain
 from .nest import run
 
 #: Operators that write their second argument to the first.
@@ -30,9 +30,7 @@ def make_plan(program: dc.Program) -> Iterable[dc.PlannedStep]:
             groups.append(_Group(node, target))
         if target is not None:
             groups[-1].add(place, node, target)
-    for group in groups:
-        if len(group.nodes) > 1:
-            yield group.make_step(program)
+    return [group.make_step(program) for group in groups if len(group.nodes) > 1]
 
 
 def _find_target(node: Any) -> Any:
@@ -53,7 +51,7 @@ class _Group:
         self.lane = node.device, node.index
         self.nodes: list[int] = []
         self.calls: list[Call] = []
-        #: Where each value's newest elements are: in an array, a number, or the result of a call.
+        #: Where each value's newest elements are: in an array, or the result of a call.
         self.names: dict[int, str] = {}
         self.values: dict[int, Any] = {}
         self.given: list[Any] = []
@@ -70,12 +68,11 @@ class _Group:
 
     def add(self, place: int, node: Any, target: Any) -> None:
         """Add a node to the kernel."""
-        name = node.name.removeprefix("aten::")
-        arguments = node.arguments[1:2] if name in _WRITES else node.arguments
+        row, arguments = node.name.removeprefix("aten::"), node.arguments
+        if row in _WRITES:
+            row, arguments = "copy_", arguments[1:2]
         metas = [each if isinstance(each, bool | int | float) else _meta(each) for each in arguments]
-        row = "copy" if name in _WRITES else name.partition(".")[0]
-        texts = tuple(map(self.name, arguments))
-        self.calls.append(Call(row, texts, find_computed(row, metas, _meta(target)), str(target.dtype)))
+        self.calls.append(make_call(row, [*map(self.name, arguments)], metas, target.dtype))
         self.nodes.append(place)
         self.names[target.index] = f"v{len(self.calls) - 1}"
         self.values[target.index] = self.made[target.index] = target
@@ -96,27 +93,20 @@ class _Group:
 
     def make_step(self, program: dc.Program) -> dc.PlannedStep:
         """Return the step, which makes and stores only values that are read outside of the group."""
-        inside = set(self.nodes)
-        outputs = {each.index for place in inside for each in program.nodes[place].outputs if each}
-        read = {
-            value.index for place, node in enumerate(program.nodes) if place not in inside for value in node.inputs()
-        }
+        outputs = {each.index for place in self.nodes for each in program.nodes[place].outputs if each}
+        others = [node for place, node in enumerate(program.nodes) if place not in self.nodes]
+        read = {value.index for node in others for value in node.inputs()}
         stored = [each for each in self.made.values() if each.index not in outputs or each.kept or each.index in read]
         lost = [each for each in self.made.values() if each not in stored]
-        code = write(
-            Chain(
-                tuple(self.calls),
-                tuple(int(self.names[each.index][1:]) for each in stored),
-                tuple(str(each.dtype) for each in self.given),
-            )
-        )
+        places, dtypes = [int(self.names[each.index][1:]) for each in stored], [str(each.dtype) for each in self.given]
+        code = write_chain(Chain(tuple(self.calls), tuple(places), tuple(dtypes)))
         shape, given, numbers = self.shape, [each.index for each in self.given], self.numbers
         results = [(each.index, _meta(each) if each.index in outputs else None) for each in stored]
 
         def run_group(values: Any) -> None:
             arrays = [values[index] for index in given]
-            place = arrays[0].block.index if arrays else None
-            made = [values[index] if meta is None else empty(meta, place) for index, meta in results]
+            device = arrays[0].block.index if arrays else None
+            made = [values[index] if meta is None else empty(meta, device) for index, meta in results]
             operands = [broadcast(each, shape) for each in (*made, *arrays)]
             run(code, operands, shape, numbers=[number(values) for number in numbers], writes=len(made))
             for (index, _), array in zip(results, made, strict=True):

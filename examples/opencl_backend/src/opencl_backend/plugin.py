@@ -1,21 +1,49 @@
-"""The plugin: the description of the device ``opencl``, and its hooks."""
+"""The plugin: the description of the device ``opencl``, its interface, and its hooks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, Final
 
 import pyopencl as cl
 
 import dispatch_core as dc
+from dispatch_aten.dtypes import BY_NAME
 
-from . import driver, elementwise, indexing, moves, plan, reductions, sorting
-from .arrays import Array
-from .interface import INTERFACE, synchronize
+from . import driver, elementwise, errors, events, indexing, memory, moves, plan, reductions, streams
+from .arrays import C_TYPES, Array
+
+
+def _properties(index: int) -> dict[str, Any]:
+    device, units = driver.find_devices()[index], "multi_processor_count"
+    facts = {"name": device.name, "vendor": device.vendor, "version": device.version}
+    return {**facts, "total_memory": memory.total_memory(index), units: device.max_compute_units}
+
+
+INTERFACE: Final = dc.DeviceInterface(
+    properties=_properties,
+    current=driver.current_device,
+    exchange=driver.exchange_device,
+    initialized=driver.is_open,
+    synchronize=streams.synchronize_device,
+    streams=streams,
+    events=events,
+    timed_event=events.create,
+    memory=memory,
+    empty_cache=memory.empty_cache,
+    out_of_memory=memory.OutOfMemoryError,
+    host_allocator=memory.allocate_on_host,
+    upload=moves.upload,
+    launched=errors.note_launch,
+    reports=errors.reports,
+    dtypes=tuple(BY_NAME[name] for name in C_TYPES),
+    queue=lambda function, *arguments: function(*arguments),
+)
 
 
 @dc.hookimpl
 def dispatch_backend_info() -> dc.BackendInfo:
-    """Describe the backend: its device and its arrays. Linear algebra, which has no kernels here, is the host's."""
+    """Describe the backend: its device and its arrays. The host computes what has no kernel here and composes of none."""
     array = dc.ArrayType(
         Array,
         shape=lambda array: array.spec.shape,
@@ -34,12 +62,11 @@ def dispatch_backend_info() -> dc.BackendInfo:
 @dc.hookimpl
 def dispatch_register(registry: dc.Registry) -> None:
     """Register every kernel under the backend's own key."""
-    aten = (moves.ATEN, elementwise.ATEN, reductions.ATEN, indexing.ATEN, sorting.ATEN)
-    for namespace, tables in (("aten", aten), ("prims", (moves.PRIMS,))):
+    aten = moves.ATEN | elementwise.ATEN | reductions.ATEN | indexing.ATEN
+    for namespace, kernels in (("aten", aten), ("prims", moves.PRIMS)):
         library = dc.Library(namespace, "IMPL", dc.device_key("opencl"), registry=registry)
-        for table in tables:
-            for name, kernel in table.items():
-                library.impl(name, kernel)
+        for name, kernel in kernels.items():
+            library.impl(name, kernel)
 
 
 @dc.hookimpl
@@ -48,12 +75,9 @@ def dispatch_is_available() -> dc.Availability:
     try:
         found = driver.find_devices()
     except cl.Error as error:
-        return dc.Availability(
-            False, f"no OpenCL driver is installed ({error}); `pip install pocl-binary-distribution`"
-        )
-    return dc.Availability(
-        bool(found), "" if found else "no OpenCL device of this machine computes in double precision"
-    )
+        reason = f"no OpenCL driver is installed ({error}); `pip install pocl-binary-distribution`"
+        return dc.Availability(False, reason)
+    return dc.Availability(bool(found), "" if found else "no OpenCL device here computes in double precision")
 
 
 @dc.hookimpl
@@ -71,7 +95,7 @@ def dispatch_open_device(index: int | None) -> None:
 @dc.hookimpl
 def dispatch_plan(program: dc.Program) -> Iterable[dc.PlannedStep]:
     """Plan a pipeline."""
-    return list(plan.make_plan(program))
+    return plan.make_plan(program)
 
 
 @dc.hookimpl
@@ -84,4 +108,4 @@ def dispatch_device_interface() -> dc.DeviceInterface:
 def dispatch_synchronize() -> None:
     """Wait for all devices."""
     for index in range(len(driver.find_devices())):
-        synchronize(index)
+        streams.synchronize_device(index)

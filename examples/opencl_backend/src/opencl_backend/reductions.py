@@ -1,123 +1,79 @@
-"""Kernels whose work-items go through a dimension: reductions, cumulative ones, and matrix products."""
+"""Kernels whose work-items go through dimensions: reductions, cumulative ones, and matrix products."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes import cached_rule, wrap_dim, wrap_dims
+from dispatch_aten.shapes import cached_rule, wrap_dims
 
-from .arrays import Array, empty
-from .ctypes import C_TYPES
+from .arrays import C_TYPES, Array, empty, read, write
 from .nest import Code, Operand, run
 
 #: Operator → the step from a result ``r`` and a value ``a`` to the next, and the first result. A nan stays.
 FOLDS: Final = {
-    "sum": ("r + a", "0"),
-    "prod": ("r * a", "1"),
+    "sum.dim_IntList": ("r + a", "0"),
+    "prod.dim_int": ("r * a", "1"),
+    "cumsum": ("r + a", "0"),
+    "cumprod": ("r * a", "1"),
     "amax": ("r != r || r >= a ? r : a", "lowest"),
     "amin": ("r != r || r <= a ? r : a", "highest"),
-    "hash_tensor": ("r ^ a", "0"),
 }
 
 
-def write_fold(name: str, taken: str, result: ScalarType, stores: str) -> Code:
-    """Write a fold of ``m1`` into ``m0``, which is stored at ``p0`` after all steps, or at ``q0`` after each."""
-    kind, (step, first) = C_TYPES[str(result)], FOLDS[name]
-    # Sums are wider than their results; a greatest value is one of the values.
-    total = kind.total if first in "01" else kind.value
-    value = C_TYPES[taken].load.format(m="m1", p="q1")
-    if name == "hash_tensor" and taken.startswith("float"):
-        value = f"as_long((double){value})"  # the bits as they are
-    value = kind.convert.format(x=value)
-    stored = kind.write_store("m0", stores, "r")
-    step = f"        {total} a = {value}; r = {step};{f' {stored}' if stores == 'q0' else ''}"
-    return Code(f"    {total} r = {limit(first, result)};", step, f"    {stored}" if stores == "p0" else "")
-
-
-def limit(name: str, dtype: ScalarType) -> str:
-    """Return the least or the greatest value of a dtype in C; other texts are numbers themselves."""
-    if name in "01":
-        return name
+def _find_limit(name: str, dtype: ScalarType) -> str:
+    """Return the least or the greatest value of a dtype in C."""
     if dtype.is_floating_point:
         return "-INFINITY" if name == "lowest" else "INFINITY"
     low, high = dtype.bounds if dtype.is_integral else (0, 1)
-    return f"({low + 1}L - 1)" if name == "lowest" else f"{high}{'' if dtype.is_signed else 'U'}L"
+    return f"({low + 1}L - 1)" if name == "lowest" else f"{high}L"
 
 
-def keep(steps: Sequence[int], dims: Sequence[int]) -> tuple[int, ...]:
-    """Return what belongs to the other dimensions."""
-    return tuple(step for dim, step in enumerate(steps) if dim not in dims)
-
-
-def _reduce(name: str) -> Callable[..., Array]:
-    rule, fold = cached_rule(name), name.partition(".")[0]
+def _make_fold(name: str) -> Callable[..., Array]:
+    rule, (step, first), is_cumulative = cached_rule(name), FOLDS[name], name.startswith("cum")
 
     def kernel(self: Array, dim: Any, *arguments: Any, **keywords: Any) -> Array:
         result = empty(rule(self, dim, *arguments, **keywords), self.block.index)
+        kind, is_sum = C_TYPES[str(result.dtype)], first in "01"
+        # Sums are wider than their results; a greatest value is one of the values.
+        total, start = (kind.total, first) if is_sum else (kind.value, _find_limit(first, result.dtype))
+        body = f"        {total} a = {kind.convert.format(read(self.dtype, 1, 'q1'))}; r = {step};"
+        store = "    " + write(result.dtype, 0, "q0" if is_cumulative else "p0", "r")
+        code = Code(f"    {total} r = {start};", body + store * is_cumulative, store * (not is_cumulative))
+
         dims = wrap_dims(dim, len(self.shape)) if self.shape else ()
-        is_kept = len(result.shape) == len(self.shape)
-        steps = keep(result.strides, dims) if is_kept else result.strides
-        code = write_fold(fold, str(self.dtype), result.dtype, "p0")
-        inner = [self.shape[each] for each in dims]
+        kept = [each for each in range(len(self.shape)) if each not in dims]
+        places = kept if len(result.shape) == len(self.shape) else range(len(kept))
+        within = tuple(result.strides[each] if is_cumulative else 0 for each in dims)
         operands = [
-            Operand(result, steps, (0,) * len(dims)),
-            Operand(self, keep(self.strides, dims), tuple(self.strides[each] for each in dims)),
+            Operand(result, tuple(result.strides[each] for each in places), within),
+            Operand(self, tuple(self.strides[each] for each in kept), tuple(self.strides[each] for each in dims)),
         ]
-        run(code, operands, keep(self.shape, dims), inner)
+        run(code, operands, [self.shape[each] for each in kept], [self.shape[each] for each in dims])
         return result
 
     return kernel
 
 
-def _accumulate(name: str) -> Callable[..., Array]:
-    rule, fold = cached_rule(name), name.removeprefix("cum")
-
-    def kernel(self: Array, dim: int, **options: Any) -> Array:
-        result = empty(rule(self, dim, **options), self.block.index)
-        accumulate_into(result, self, fold, dim)
-        return result
-
-    return kernel
-
-
-def accumulate_into(result: Array, self: Array, fold: str, dim: int) -> None:
-    """Store the folds of the values up to each one along a dimension."""
-    dims = (wrap_dim(dim, len(self.shape)),) if self.shape else ()
-    operands = [
-        Operand(each, keep(each.strides, dims), tuple(each.strides[d] for d in dims)) for each in (result, self)
-    ]
-    code = write_fold(fold, str(self.dtype), result.dtype, "q0")
-    run(code, operands, keep(self.shape, dims), [self.shape[d] for d in dims])
-
-
-def _multiply(name: str) -> Callable[..., Array]:
+def _make_product(name: str) -> Callable[..., Array]:
     rule = cached_rule(name)
 
     def kernel(self: Array, mat2: Array) -> Array:
         result = empty(rule(self, mat2), self.block.index)
-        kind = C_TYPES[str(result.dtype)]
-        factors = [C_TYPES[str(self.dtype)].load.format(m=f"m{i}", p=f"q{i}") for i in (1, 2)]
-        code = Code(
-            f"    {kind.total} r = 0;",
-            f"        r += ({kind.total}){factors[0]} * {factors[1]};",
-            f"    {kind.write_store('m0', 'p0', 'r')}",
-        )
-        (*batch, rows, inner), (*others, _, columns) = self.strides, mat2.strides
+        total = C_TYPES[str(result.dtype)].total
+        body = f"        r += ({total}){read(self.dtype, 1, 'q1')} * {read(mat2.dtype, 2, 'q2')};"
+        (*batch, rows, inner), (*others, steps, columns) = self.strides, mat2.strides
         operands = [
             Operand(result, result.strides, (0,)),
             Operand(self, (*batch, rows, 0), (inner,)),
-            Operand(mat2, (*others, 0, columns), (mat2.strides[-2],)),
+            Operand(mat2, (*others, 0, columns), (steps,)),
         ]
+        code = Code(f"    {total} r = 0;", body, "    " + write(result.dtype, 0, "p0", "r"))
         run(code, operands, result.shape, self.shape[-1:])
         return result
 
     return kernel
 
 
-ATEN: Final[dict[str, Callable[..., Array]]] = {
-    **{name: _reduce(name) for name in ("sum.dim_IntList", "prod.dim_int", "amax", "amin", "hash_tensor")},
-    **{name: _accumulate(name) for name in ("cumsum", "cumprod")},
-    **{name: _multiply(name) for name in ("mm", "bmm")},
-}
+ATEN: Final = {name: _make_fold(name) for name in FOLDS} | {name: _make_product(name) for name in ("mm", "bmm")}

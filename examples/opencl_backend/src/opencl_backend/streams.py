@@ -21,18 +21,15 @@ class Stream:
     living: Final[weakref.WeakSet[Stream]] = weakref.WeakSet()
 
     def __init__(self, index: int) -> None:
-        self.index = index
-        device, profile = driver.find_devices()[index], cl.command_queue_properties.PROFILING_ENABLE
-        self.queue = cl.CommandQueue(driver.open_context(), device, profile)
+        self.index, device = index, driver.find_devices()[index]
+        self.queue = cl.CommandQueue(driver.open_context(), device, cl.command_queue_properties.PROFILING_ENABLE)
         #: The last command: as a stream is in order, all are done when this one is.
         self.last: Any = None
         Stream.living.add(self)
 
 
-@functools.cache
-def default(index: int) -> Stream:
-    """Return the stream that threads use until they choose another."""
-    return Stream(index)
+#: The stream that threads use until they choose another.
+default: Final = functools.cache(Stream)
 
 
 def create(index: int, priority: int = 0) -> Stream:
@@ -52,19 +49,26 @@ def exchange(index: int, stream: Stream) -> Stream:
     return before
 
 
-def query(stream: Stream) -> bool:
-    """Return whether a stream has no work left."""
-    return stream.last is None or is_done(stream.last)
-
-
 def is_done(command: Any) -> bool:
     """Return whether a command has ended."""
     return bool(command.command_execution_status == cl.command_execution_status.COMPLETE)
 
 
+def query(stream: Stream) -> bool:
+    """Return whether a stream has no work left."""
+    return stream.last is None or is_done(stream.last)
+
+
 def synchronize(stream: Stream) -> None:
     """Wait until a stream has no work left."""
     stream.queue.finish()
+
+
+def synchronize_device(index: int) -> None:
+    """Wait until everything on a device is done."""
+    for stream in list(Stream.living):
+        if stream.index == index:
+            synchronize(stream)
 
 
 def record(array: Any, stream: Stream) -> None:
