@@ -360,6 +360,101 @@ def test_pinned_memory_is_the_devices(slate):
     assert slate.log == ["put on 0"] * 3
 
 
+_X = torchlike.arange(4.0).reshape(2, 2).t()
+#: Calls of factories, each with the argument ``pin_memory`` to come.
+FACTORIES = {
+    "arange": lambda **pin: torchlike.arange(3, **pin),
+    "arange from": lambda **pin: torchlike.arange(1, 3, **pin),
+    "empty": lambda **pin: torchlike.empty(2, 3, **pin),
+    "empty_like": lambda **pin: torchlike.empty_like(_X, **pin),
+    "empty_permuted": lambda **pin: torchlike.empty_permuted((2, 3), (1, 0), **pin),
+    "empty_strided": lambda **pin: torchlike.empty_strided((2, 3), (1, 2), **pin),
+    "eye": lambda **pin: torchlike.eye(2, **pin),
+    "fftfreq": lambda **pin: torchlike.fft.fftfreq(3, **pin),
+    "full": lambda **pin: torchlike.full((2,), 7, **pin),
+    "full_like": lambda **pin: torchlike.full_like(_X, 7, **pin),
+    "hann_window": lambda **pin: torchlike.hann_window(3, **pin),
+    "linspace": lambda **pin: torchlike.linspace(0, 1, 3, **pin),
+    "logspace": lambda **pin: torchlike.logspace(0, 1, 3, **pin),
+    "new_empty": lambda **pin: _X.new_empty((2, 3), **pin),
+    "new_empty_strided": lambda **pin: _X.new_empty_strided((2, 3), (1, 2), **pin),
+    "new_full": lambda **pin: _X.new_full((2,), 7, **pin),
+    "new_ones": lambda **pin: _X.new_ones(2, **pin),
+    "new_zeros": lambda **pin: _X.new_zeros((2,), **pin),
+    "normal": lambda **pin: torchlike.normal(0.0, 1.0, (2,), **pin),
+    "ones": lambda **pin: torchlike.ones((2, 3), **pin),
+    "ones_like": lambda **pin: torchlike.ones_like(_X, **pin),
+    "rand": lambda **pin: torchlike.rand(3, **pin),
+    "rand_like": lambda **pin: torchlike.rand_like(_X, **pin),
+    "randint": lambda **pin: torchlike.randint(3, (2,), **pin),
+    "randint_like": lambda **pin: torchlike.randint_like(_X, 3, **pin),
+    "randn": lambda **pin: torchlike.randn(3, **pin),
+    "randn_like": lambda **pin: torchlike.randn_like(_X, **pin),
+    "randperm": lambda **pin: torchlike.randperm(3, **pin),
+    "scalar_tensor": lambda **pin: torchlike.scalar_tensor(2, **pin),
+    "tensor": lambda **pin: torchlike.tensor([1, 2], **pin),
+    "triu_indices": lambda **pin: torchlike.triu_indices(2, 2, **pin),
+    "zeros": lambda **pin: torchlike.zeros(2, 3, **pin),
+    "zeros_like": lambda **pin: torchlike.zeros_like(_X, **pin),
+}
+NOTHING_TO_PIN = "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available"
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_factories_pin(slate, monkeypatch, name):
+    make = FACTORIES[name]
+    torchlike.manual_seed(0)
+    plain = make(pin_memory=False)
+    assert not plain.is_pinned() and not make(pin_memory=None if name != "tensor" else False).is_pinned()
+    torchlike.manual_seed(0)
+    pinned = make(pin_memory=True)
+    assert pinned.is_pinned() and pinned.stride() == plain.stride() and pinned.dtype is plain.dtype
+    if "empty" not in name:
+        assert torchlike.equal(pinned, plain)
+    if plain.is_floating_point():
+        leaf = make(pin_memory=True, requires_grad=True)
+        assert leaf.is_pinned() and leaf.requires_grad and leaf.is_leaf
+    with pytest.raises(TypeError, match=r"argument 'pin_memory' must be bool, not int"):
+        make(pin_memory=1)
+    assert make(pin_memory=True, device="meta").is_meta
+    if name != "fftfreq":
+        with pytest.raises(RuntimeError, match="Only dense CPU tensors can be pinned"):
+            make(pin_memory=True, device="slate")
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_factories_refuse_to_pin_where_nothing_can(monkeypatch, name):
+    monkeypatch.delenv("DISPATCH_ACCELERATOR", raising=False)
+    if torchlike.accelerator.is_available():
+        pytest.skip("there is an accelerator")
+    with pytest.raises(RuntimeError, match=NOTHING_TO_PIN):
+        FACTORIES[name](pin_memory=True)
+    assert FACTORIES[name](pin_memory=True, device="meta").is_meta
+
+
+def test_pinned_memory_in_pipelines_and_captured_functions(slate):
+    x = torchlike.arange(3.0)
+    with torchlike.pipeline():
+        y = (x + 1).pin_memory()
+        z = torchlike.zeros(3, pin_memory=True) + y
+        assert y._pending and y.is_pinned()
+    assert z.tolist() == [1, 2, 3] and not z.is_pinned()
+
+    @torchlike.capture
+    def double(value):
+        return (value * 2).pin_memory(), torchlike.ones(2, pin_memory=True)
+
+    results = [double(x + shift) for shift in range(4)]
+    for shift, (doubled, ones) in enumerate(results):
+        assert doubled.is_pinned() and ones.is_pinned() and ones.tolist() == [1, 1]
+        assert doubled.tolist() == [2.0 * (each + shift) for each in range(3)]
+    leaf = torchlike.ones(2, requires_grad=True)
+    (leaf.pin_memory() * 3).sum().backward()
+    assert leaf.grad.tolist() == [3, 3]
+    rows = torchlike.vmap(lambda row: row.pin_memory() + 1)(x.reshape(3, 1))
+    assert rows.tolist() == [[1], [2], [3]]
+
+
 def test_a_loader_pins_its_batches(slate, monkeypatch):
     data = torchlike.utils.data.TensorDataset(torchlike.arange(4.0))
     for options in ({}, {"num_workers": 1}, {"pin_memory_device": "slate"}):

@@ -486,7 +486,7 @@ DEVICES = "device_modules/absent_names.py"
 NAMED_BY_TORCH = frozenset(
     """
     __init__.py amp/autocasting.py amp/kernels.py amp/older_settings.py amp/policies.py amp/scaler.py amp/settings.py
-    autograd/saved_hooks.py backends/libraries.py creation/factories.py cuda/__init__.py cuda/amp.py cuda/nvtx.py
+    autograd/saved_hooks.py backends/libraries.py creation/factory_memory.py cuda/__init__.py cuda/amp.py cuda/nvtx.py
     device_modules/absent_devices.py device_modules/modules.py library/older/functions.py library/older/rules.py
     library/registration_keys.py names/left_out.py names/torch_homes.py names/torch_modules.py nn/conversions.py
     nn/uninitialized.py nn/utils/rnn.py optim/authors.py optim/settings.py profiler.py random.py

@@ -505,9 +505,11 @@ def are_storages_pinned():
     assert x.pin_memory().untyped_storage().is_pinned("twin")
 
 
-@asks("pinned memory", pytest.mark.xfail(reason="factories that take sizes do not look at pin_memory", strict=True))
+@asks("pinned memory")
 def do_factories_pin():
     assert torch.empty(3, pin_memory=True).is_pinned()
+    with pytest.raises(RuntimeError, match="Only dense CPU tensors can be pinned"):
+        torch.empty(3, device="twin", pin_memory=True)
 
 
 # Random numbers.

@@ -44,6 +44,7 @@ SHORT_WAYS: Final = {**short_ways.SHORT_WAYS, **short_outs.make_short_outs(KERNE
 PRIMS: Final[dict[str, Kernel]] = {
     "device_get": copy.device_get,
     "device_put": copy.device_put,
+    "pin_memory": copy.pin_memory,
     **optimizers.PRIMS,
 }
 """The kernels of the ``prims`` namespace."""

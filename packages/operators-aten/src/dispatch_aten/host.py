@@ -1,13 +1,22 @@
-"""Copies from a device to the host by ``prims::device_get``, whose result no shape rule describes."""
+"""Arrays of the host: copies by ``prims::device_get``, whose result no shape rule describes, and pinned memory.
+
+Pinned memory is host memory that a device copies from and to by itself, of the part ``host_allocator`` of its interface.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final, cast
+from weakref import finalize
 
 import dispatch_core as dc
+from dispatch_core import frontends
 
-__all__ = ["get"]
+__all__ = ["empty_pinned", "find_pinning", "get"]
+
+#: The id of the array that has the memory of an allocation → the type of the device that copies it.
+_COPIED_BY: Final[dict[int, str]] = {}
 
 
 @cache
@@ -41,3 +50,47 @@ def get(tensor: Any) -> Any:
         f"The kernel was registered at {kernel.origin}",
         hint="it returns a numpy.ndarray with the tensor's shape and dtype",
     )
+
+
+def find_pinning(array: Any) -> str | None:
+    """Return the type of the device that copies the memory of NumPy's array by itself, None for other memory.
+
+    >>> import numpy as np
+    >>> find_pinning(np.ones(3)) is None
+    True
+    """
+    while array is not None and _COPIED_BY:
+        found = _COPIED_BY.get(id(array))
+        if found is not None:
+            return found
+        array = array.array if isinstance(array, frontends.Window) else getattr(array, "base", None)
+    return None
+
+
+def empty_pinned(shape: Sequence[int], strides: Sequence[int], dtype: Any, device: str) -> Any:
+    """Return NumPy's array in memory that a device copies by itself, with strides in elements.
+
+    Raises ``BackendError`` for a device whose backend has no such memory.
+
+    >>> empty_pinned((2,), (1,), "float32", "cpu")
+    Traceback (most recent call last):
+    dispatch_core.errors.BackendError: Backend cpu doesn't support pinned memory
+    Hint: the DeviceInterface of its plugin has no part 'host_allocator'
+    """
+    import numpy as np  # only arrays of the host come here
+
+    from dispatch_aten.shapes import storage_extent
+    from dispatch_core import runtime
+
+    interface = runtime.find_interface(device)
+    interface.require(device, "host_allocator")
+    made = np.dtype(dtype)
+    nbytes = max(storage_extent(shape, strides) * made.itemsize, 1)
+    memory = np.frombuffer(cast("Any", interface.host_allocator)(nbytes), np.uint8)
+    # The base of every array in the memory: one of the device's own where its buffer is an array.
+    owner = cast("Any", memory[:0].base)
+    if id(owner) not in _COPIED_BY:
+        _COPIED_BY[id(owner)] = device
+        finalize(owner, _COPIED_BY.pop, id(owner), None)
+    steps = tuple(stride * made.itemsize for stride in strides)
+    return np.ndarray(tuple(shape), made, memory, 0, steps)

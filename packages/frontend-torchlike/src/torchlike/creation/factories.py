@@ -34,6 +34,7 @@ from ..values.dtypes import to_numpy_dtype
 from ..values.layouts import strided
 from ..values.size import Size
 from .factory_layouts import EMPTY, SPARSE, read_layout, refuse_layout_of
+from .factory_memory import check_pinning, pin_made
 from .literals import is_sequence, read
 
 
@@ -93,8 +94,8 @@ def tensor(
         overridden = _ask_tensor((data,), {name: value for name, value in given.items() if value})
         if overridden is not NotImplemented:
             return cast("Tensor", overridden)
-    if pin_memory:
-        return wrap_result(_pin(tensor(data, dtype=dtype, device=device, chunks=chunks)), requires_grad)
+    if pin_memory is not False and check_pinning("tensor", pin_memory, none=False):
+        return wrap_result(pin_made(tensor(data, dtype=dtype, device=device, chunks=chunks)), requires_grad)
     if chunks is not None:
         given = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         return make_in_chunks(tensor, chunks, (data,), given)
@@ -243,15 +244,6 @@ def _find_forms(packet: Any, more: frozenset[str] = frozenset()) -> dict[int, An
     return {count: overloads[0] for count, overloads in found.items() if len(overloads) == 1}
 
 
-def _pin(made: Tensor) -> Tensor:
-    if dc.current_accelerator() is None:
-        raise RuntimeError(
-            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this"
-            " system."
-        )
-    return made.pin_memory()
-
-
 def _find_default_dtype(form: Any) -> dict[str, Callable[[], Any]]:
     """Return functions that give the schema's dtype, where it has one, for None; the operators take None for a float."""
     own = next((each.default for each in form.schema.keyword_only if each.name == "dtype"), None)
@@ -284,6 +276,10 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
         **kwargs: Any,
     ) -> Tensor:
         wanted = None if layout is None else read_layout(name, layout)
+        if pin_memory is not False and check_pinning(name, pin_memory) and out is None:
+            given = {"dtype": dtype, "device": device, "generator": generator, "layout": layout, "chunks": chunks}
+            given = {key: value for key, value in given.items() if value is not None}
+            return wrap_result(pin_made(make_generally(*args, **given, **kwargs)), requires_grad)
         if chunks is not None:
             given = {
                 "dtype": dtype,
@@ -292,7 +288,7 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
                 "out": out,
                 "generator": generator,
             }
-            return make_in_chunks(find(), chunks, args, given | {"layout": wanted, "pin_memory": pin_memory} | kwargs)
+            return make_in_chunks(find(), chunks, args, given | {"layout": wanted} | kwargs)
         if is_sized and not args and "size" not in kwargs:
             hint = "\nHint: its name is size, not shape" if "shape" in kwargs else ""
             raise TypeError(f'{name}() missing 1 required positional arguments: "size"{hint}')
@@ -339,6 +335,8 @@ def _make_factory(name: str) -> Callable[..., Tensor]:
             name,
             Tensor,
             make_otherwise,
+            # A call that gives the argument goes to `make_generally`.
+            names={"pin_memory": "_pin_memory"},
             missing=_MISSING,
             star="size" if is_sized else "",
             fill={"device": default_device, **_find_default_dtype(form)},

@@ -9,6 +9,7 @@ from typing import Any
 from dispatch_aten.dtypes import get_default_dtype
 
 from ..creation.factories import FACTORIES
+from ..creation.factory_memory import check_pinning, pin_made
 from ..tensors.tensor import Tensor
 from .operator_functions import FUNCTIONS
 
@@ -23,10 +24,11 @@ def fftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, **options: Any
     >>> fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    requires_grad = options.pop("requires_grad", False)
+    requires_grad, pins = options.pop("requires_grad", False), check_pinning("fftfreq", options.pop("pin_memory", None))
     places = rfftfreq(n, d, **options)
     below = FACTORIES["arange"](-(n // 2), 0, dtype=places.dtype, device=places.device) * (1.0 / (n * d))
-    return _place(FUNCTIONS["cat"]([places[: (n + 1) // 2], below]), out).requires_grad_(requires_grad)
+    found = FUNCTIONS["cat"]([places[: (n + 1) // 2], below])
+    return _place(pin_made(found) if pins and out is None else found, out).requires_grad_(requires_grad)
 
 
 def rfftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, **options: Any) -> Tensor:
@@ -35,8 +37,12 @@ def rfftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, **options: An
     >>> rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    requires_grad = options.pop("requires_grad", False)
+    requires_grad, pins = (
+        options.pop("requires_grad", False),
+        check_pinning("rfftfreq", options.pop("pin_memory", None)),
+    )
     if options.get("dtype") is None:
         options["dtype"] = get_default_dtype() if out is None else out.dtype
     places = FACTORIES["arange"](n // 2 + 1, **options)
-    return _place(places * (1.0 / (n * d)), out).requires_grad_(requires_grad)
+    places = places * (1.0 / (n * d))
+    return _place(pin_made(places) if pins and out is None else places, out).requires_grad_(requires_grad)

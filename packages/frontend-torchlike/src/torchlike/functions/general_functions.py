@@ -14,6 +14,7 @@ from dispatch_core.tracebacks import trim_traceback
 
 from ..creation.factories import wrap_result
 from ..creation.factory_layouts import EMPTY, find_template
+from ..creation.factory_memory import check_pinning, pin_made
 from ..names import operator_table as table
 from ..signatures.overload_choice import takes_sizes, takes_tensor_alone
 from ..tensors.arguments import replace_none
@@ -57,6 +58,7 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
     sized = next(filter(takes_sizes, overloads), None) if sizes else None
     names_both = {"self", "input"} <= {each.name for overload in overloads for each in overload.schema.arguments}
     own_keywords, read_keywords = _make_keyword_reader(operator)
+    like = operator.is_like
     empty = {
         argument.name: place
         for overload in overloads
@@ -66,7 +68,7 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
 
     def function(*args: Any, **kwargs: Any) -> Any:
         try:
-            requires_grad = False
+            requires_grad = pins = False
             if not kwargs:
                 if len(args) == 1 and results is None:
                     return alone(*args)
@@ -75,6 +77,7 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
                     if {*map(type, given)} == _ONLY_INT:
                         return sized(args[0], given)
             elif not own_keywords.isdisjoint(kwargs):
+                pins = "pin_memory" in kwargs and like and check_pinning(name, kwargs.pop("pin_memory"))
                 args, requires_grad = read_keywords(args, kwargs)
             if sizes:
                 args = _pack_sizes(args)
@@ -89,6 +92,8 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
                 if changed is None:
                     raise
                 found = packet(*changed[0], **changed[1])
+            if pins:
+                found = pin_made(wrap_result(found, False))
             if requires_grad:
                 return wrap_result(found, requires_grad)
             return results(*found) if results is not None and type(found) is tuple else found
@@ -120,7 +125,7 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
     keywords = (
         {*aliases, "out"}
         | ({*first} if has_input or later_input else set())
-        | ({"device", "layout", "requires_grad"} if like else set())
+        | ({"device", "layout", "pin_memory", "requires_grad"} if like else set())
     )
 
     def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:

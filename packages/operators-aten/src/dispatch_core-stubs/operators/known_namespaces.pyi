@@ -7230,6 +7230,9 @@ class _prims_device_put(OpOverloadPacket):
 class _prims_permute(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, dims: Sequence[builtins.int]) -> Any: ...
+class _prims_pin_memory(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, self: Any, device: str) -> Any: ...
 class _prims_reshape(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, shape: Sequence[builtins.int]) -> Any: ...
@@ -7251,6 +7254,7 @@ class _prims:
     device_get: _prims_device_get
     device_put: _prims_device_put
     permute: _prims_permute
+    pin_memory: _prims_pin_memory
     reshape: _prims_reshape
     sgd_: _prims_sgd_
     slice: _prims_slice

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from dispatch_aten import host
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import ArgumentTypeError, OperatorError
 from dispatch_core.devices import Device
@@ -202,4 +203,12 @@ def device_put(data: Any, *, device: Device) -> Array:
         array = array.view(dtype)
     if any(stride < 0 or stride % array.itemsize for stride in array.strides):
         array = array.copy()
+    return array
+
+
+def pin_memory(self: Array, device: str) -> Array:
+    """Return a copy in memory that a device copies from by itself (``prims::pin_memory``)."""
+    spec = infer_output("clone", self)
+    array: Array = host.empty_pinned(spec.shape, spec.strides, self.dtype, device)
+    array[...] = self
     return array

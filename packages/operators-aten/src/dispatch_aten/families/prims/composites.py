@@ -8,6 +8,7 @@ import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten, has_kernel, has_views, overload, serve
 from dispatch_aten.decompositions._writes import scatter_into
 from dispatch_aten.dtypes import int64
+from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import RULES, contiguous
 from dispatch_core.frontends import to_data
 
@@ -53,7 +54,15 @@ def _slice_scatter(self: Array, src: Array, dim: int, start: int, end: int, step
     return aten.index_put.default(self, indices, src, False)
 
 
+def _pin_memory(self: Array, device: str) -> Array:
+    """Refuse any tensor: the backend of the host has a kernel."""
+    raise OperatorError(
+        f"cannot pin a tensor on {dc.device(self)}: only dense CPU tensors can be pinned", argument="self"
+    )
+
+
 PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {
+    "pin_memory": _pin_memory,
     "reshape": _by_view("reshape", "reshape"),
     "permute": _by_view("permute", "permute"),
     "slice": _by_view("slice", "slice.Tensor"),

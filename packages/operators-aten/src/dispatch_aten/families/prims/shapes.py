@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from dispatch_aten.dtypes import int64
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
@@ -63,7 +63,14 @@ def _slice_scatter(self: TensorMeta, src: TensorMeta, dim: int, start: int, end:
     return contiguous(self.shape, self.dtype)
 
 
+def _pin_memory(self: TensorMeta, device: str) -> TensorMeta:
+    from dispatch_aten.shapes import RULES  # it asks for this module's rules
+
+    return cast("TensorMeta", RULES["clone"](self))
+
+
 PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {
+    "prims::pin_memory": _pin_memory,
     "prims::reshape": _reshape,
     "prims::permute": _permute,
     "prims::slice": _slice,
