@@ -278,3 +278,25 @@ def test_a_factor_of_integers_loses_its_fraction_as_in_torch(factor, expected):
     one, three = from_numpy(np.array([1])), from_numpy(np.array([3]))
     assert to_numpy(aten.addcmul(one, three, three, value=factor)).tolist() == [expected]
     assert to_numpy(aten.addcmul_(one, three, three, value=factor)).tolist() == [expected]
+
+
+def test_matrix_products_of_integers_take_the_whole_parts_of_their_factors():
+    ones, twos, threes = (from_numpy(np.full((1, 2, 2), number)) for number in (1, 2, 3))
+    one, two, three = (from_numpy(np.full((2, 2), number)) for number in (1, 2, 3))
+    expected = 2 * 1 + 1 * (2 * 3 + 2 * 3)
+    for found in (
+        aten.baddbmm(ones, twos, threes, beta=2.5, alpha=1.5),
+        aten.baddbmm_(from_numpy(np.ones((1, 2, 2), int)), twos, threes, beta=2.5, alpha=1.5),
+        aten.addmm(one, two, three, beta=2.5, alpha=1.5),
+        aten.addmm_(from_numpy(np.ones((2, 2), int)), two, three, beta=2.5, alpha=1.5),
+    ):
+        assert np.unique(to_numpy(found)).tolist() == [expected]
+    places = from_numpy(np.array([0, 0]))
+    assert to_numpy(aten.index_add(one, 0, places, two, alpha=1.5)).tolist() == [[5, 5], [1, 1]]
+
+
+def test_an_operator_in_place_that_is_composed_refuses_a_result_that_does_not_fit():
+    whole = from_numpy(np.array([0, 1]))
+    with pytest.raises(OperatorError, match="can't be cast"):
+        aten.erfinv_(whole)
+    assert to_numpy(whole).tolist() == [0, 1]

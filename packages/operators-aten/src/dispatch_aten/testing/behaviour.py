@@ -17,7 +17,8 @@ import dispatch_core as dc
 from dispatch_core import ops
 
 from ..errors import OperatorError
-from .agreement import DisagreementError, TestedDevice, compare_values, find_needed
+from .agreement import TestedDevice, find_needed
+from .comparing import DisagreementError, compare_values
 from .drawing import Array, Draw
 from .frontends import Adapter
 from .outcomes import Outcome

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -28,7 +28,7 @@ from ..decompositions.aliases import TARGETS
 from ..dtypes import BY_NAME
 from ..families import facts_of
 from ..operators import ATEN_BY_NAME, KIND_OF
-from ..variants import functional_of, is_inplace, written_names
+from ..variants import base_name, functional_of, is_inplace, written_names
 from .changes import CHANGES, LAYOUTS, arrays_in
 from .drawing import MASKS, CallRow, Draw, Make
 
@@ -119,7 +119,22 @@ def op_samples(name: str, *, seed: int = SEED) -> Iterator[Sample]:
             if number or change in unfit:
                 continue
             if (changed := make(arguments)) is not None:
-                yield Sample(name, changed, change)
+                yield Sample(name, derive(name, changed), change)
+
+
+def derive(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return a changed call whose arguments that follow from others do so again."""
+    for argument, function in _DERIVED.get(base_name(name), {}).items():
+        with exclude_keys("Pipeline", "Tracer"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            arguments = {**arguments, argument: function(arguments)}
+    return arguments
+
+
+#: Operator → its arguments that follow from others, of which a device reads the ones or the others.
+_DERIVED: Final[dict[str, dict[str, Callable[[dict[str, Any]], Any]]]] = {
+    "log_sigmoid_backward": {"buffer": lambda arguments: ops.aten.log_sigmoid_forward(arguments["self"])[1]},
+}
 
 
 def unfit_changes(name: str) -> tuple[str, ...]:

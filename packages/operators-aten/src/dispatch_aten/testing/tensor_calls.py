@@ -13,17 +13,9 @@ import numpy as np
 import dispatch_core as dc
 
 from ..operators import ATEN_BY_NAME
-from .agreement import (
-    DisagreementError,
-    TestedDevice,
-    compare_values,
-    find_needed,
-    has_no_values,
-    is_up_to_sign,
-    lacking_dtypes,
-    run_on_cpu,
-)
+from .agreement import TestedDevice, find_needed, lacking_dtypes, run_on_cpu
 from .changes import map_arrays
+from .comparing import DisagreementError, compare_values, has_no_values, is_up_to_sign
 from .drawing import Array
 from .frontends import Adapter
 from .outcomes import Outcome

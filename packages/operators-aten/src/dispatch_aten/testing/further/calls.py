@@ -13,7 +13,7 @@ import numpy as np
 from ...operators import ATEN_BY_NAME, KIND_OF
 from ...variants import is_inplace, is_out
 from ..changes import CHANGES, Arguments, arrays_in, map_arrays
-from ..samples import Sample, names_written, op_samples, schema_of, unfit_changes
+from ..samples import Sample, derive, names_written, op_samples, schema_of, unfit_changes
 from . import values
 from .sizes import DRAWN, LARGE, resize
 
@@ -53,8 +53,11 @@ _DIVIDES: Final = re.compile(r"_*[ir]?(div|floordiv|floor_divide|remainder|fmod|
 _LAYOUTS: Final = ("offset", "step", "expanded", "mixed")
 #: How the arrays of further ``out=`` samples lie, or by what they do not fit.
 _OUTS: Final = ("none", "small", "another dtype", "offset")
-#: Names of numbers that operators multiply by, and values for them.
-_FACTORS: Final = {"alpha": (2, -3), "beta": (3, 2)}
+#: Names of numbers that operators multiply by, and values for them by dtypes; integers take a fraction's whole part.
+_FACTORS: Final = {
+    "alpha": (("int64", 2), ("float32", -3), ("int64", 1.5)),
+    "beta": (("int64", 3), ("float32", 2), ("int64", 2.5)),
+}
 
 
 def further_samples(
@@ -92,7 +95,7 @@ def further_samples(
 
 def _make(name: str, arguments: Arguments | None, change: str) -> Iterator[Sample]:
     if arguments is not None:
-        yield Sample(name, arguments, change)
+        yield Sample(name, derive(name, arguments), change)
 
 
 def _of_dtypes(plain: Sample, dtypes: frozenset[str], random: Any, *, by_zero: bool) -> Iterator[Sample]:
@@ -103,7 +106,7 @@ def _of_dtypes(plain: Sample, dtypes: frozenset[str], random: Any, *, by_zero: b
         yield from _make(plain.name, values.cast(plain.arguments, dtype, by_zero=by_zero), dtype)
     numbers = {each.name for each in schema_of(plain.name).arguments}
     for factor in filter(numbers.__contains__, _FACTORS):
-        for dtype, number in zip(("int64", "float32"), _FACTORS[factor], strict=True):
+        for dtype, number in _FACTORS[factor]:
             if dtype in dtypes and (made := values.cast(plain.arguments, dtype)) is not None:
                 yield Sample(plain.name, {**made, factor: number}, f"{dtype}, {factor}={number}")
     if KIND_OF[plain.name] == "copy" and len([*arrays_in(plain.arguments)]) > 1:
@@ -154,9 +157,9 @@ def _of_sizes(plain: Sample, random: Any) -> Iterator[Sample]:
     for size in sizes:
         made = resize(_flatten(source) if flat else source, size, random)
         if made is not None:
-            yield Sample(name, made, f"size {size:,}", **place)
+            yield Sample(name, derive(name, made), f"size {size:,}", **place)
     if flat and not place and (made := resize(_flatten(source), 65, random)):
-        yield Sample(name, made, "size 65", "step")
+        yield Sample(name, derive(name, made), "size 65", "step")
     if flat and (made := _broadcast(plain.arguments)):
         yield Sample(name, made, "sizes of 1")
 

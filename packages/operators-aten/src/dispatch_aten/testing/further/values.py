@@ -36,7 +36,7 @@ def cast(arguments: Arguments, dtype: str, *, by_zero: bool = True) -> Arguments
 
     found = _change_floats(arguments, change)
     if found is not None and np.dtype(dtype).kind in "iu":
-        # Some devices multiply by a fraction, others by its whole part.
+        # Their whole part counts for integers: of a fraction below 1 nothing would be left to compare.
         found |= {key: 2 for key in ("alpha", "beta") if isinstance(found.get(key), float)}
     return found
 

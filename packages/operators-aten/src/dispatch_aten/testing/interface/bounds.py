@@ -5,7 +5,8 @@ from __future__ import annotations
 import dispatch_core as dc
 
 from ...operators import ATEN
-from ..agreement import DisagreementError, TestedDevice, check_refusal
+from ..agreement import TestedDevice, check_refusal
+from ..comparing import DisagreementError
 from ..further.refusals import NEGATIVE, list_places
 from ..samples import op_samples
 from .absence import Absence

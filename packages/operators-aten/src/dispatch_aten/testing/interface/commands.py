@@ -13,7 +13,8 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_core import ops
 
-from ..agreement import DisagreementError, TestedDevice, compare_values
+from ..agreement import TestedDevice
+from ..comparing import DisagreementError, compare_values
 from ..placing import get, put
 from .absence import Absence, require
 from .streams import floats

@@ -11,7 +11,8 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_core import ops
 
-from ..agreement import DisagreementError, TestedDevice
+from ..agreement import TestedDevice
+from ..comparing import DisagreementError
 from ..placing import arguments_on, call, get, put
 from ..samples import op_samples
 from .absence import Absence, require

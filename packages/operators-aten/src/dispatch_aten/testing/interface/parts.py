@@ -9,7 +9,8 @@ from typing import Final
 import dispatch_core as dc
 from dispatch_core.tools import find_interface
 
-from ..agreement import DisagreementError, TestedDevice, find_needed
+from ..agreement import TestedDevice, find_needed
+from ..comparing import DisagreementError
 from ..outcomes import Outcome
 from ..places import place_of_error
 from . import bounds, commands, memory, places, streams

@@ -12,8 +12,9 @@ import dispatch_core as dc
 from dispatch_core import ops
 
 from ...operators import ATEN, KIND_OF
-from ..agreement import DisagreementError, TestedDevice
+from ..agreement import TestedDevice
 from ..changes import arrays_in, map_arrays
+from ..comparing import DisagreementError
 from ..placing import call, get
 from ..samples import op_samples
 from .absence import Absence, require

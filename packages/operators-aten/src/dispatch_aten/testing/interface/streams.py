@@ -11,7 +11,8 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_core import ops
 
-from ..agreement import DisagreementError, TestedDevice, compare_values
+from ..agreement import TestedDevice
+from ..comparing import DisagreementError, compare_values
 from ..drawing import Array, Draw
 from ..placing import get, put
 from .absence import require
