@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .expressions import read_expression
 from .families import fact_of, facts_of, line_of
 from .operators import KIND_OF, row_of
+from .variants import written_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,15 +79,24 @@ def find_function(fact: str, name: str) -> Callable[..., Any]:
     file, line = line_of(name, fact, expression)
     code = compile("\n" * (line - 1) + (source or expression), file, "eval")  # so that tracebacks show the row
     found: Callable[..., Any] = eval(code, names, {"name": name})  # noqa: S307  # our text
-    if source is None:
-        return found
-    found.__name__ = found.__qualname__ = name
-    facts = facts_of(name)
-    if "opmath" in facts:
-        found = names["compute_in_float"](found)
-    # The parts of an element-wise expression refuse what the operator refuses, if that lacks no dtype that they have.
-    is_checked = fact_of(name, "lacks") or "elementwise_rule(" not in facts.get("shape", ("",))[0]
-    return names["check_by_rule"](name, found) if fact == "formula" and is_checked else found
+    is_checked = expression.startswith("check_by_rule(")
+    if source is not None:
+        found.__name__ = found.__qualname__ = name
+        facts = facts_of(name)
+        if "opmath" in facts:
+            found = names["compute_in_float"](found)
+        # The parts of an element-wise expression refuse what the operator refuses, if that lacks no dtype that they have.
+        if fact == "formula" and (fact_of(name, "lacks") or "elementwise_rule(" not in facts.get("shape", ("",))[0]):
+            found, is_checked = names["check_by_rule"](name, found), True
+    return (
+        names["keep_layout"](name, found) if fact == "formula" and not is_checked and _makes_elements(name) else found
+    )
+
+
+def _makes_elements(name: str) -> bool:
+    """Return whether an operator makes new tensors element by element."""
+    _, schema, tags = row_of(name)
+    return "pointwise" in tags and "Tensor" in schema.rpartition(" -> ")[2] and not written_names(schema)
 
 
 @cache

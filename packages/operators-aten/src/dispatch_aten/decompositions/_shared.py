@@ -19,6 +19,9 @@ from dispatch_aten.promotion import Category, Number, Operand, Promotion, comput
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_aten.shapes.meta import TensorMeta
+from dispatch_core.calls import traits_of
+
+from ._layout import lay_out
 
 Array: TypeAlias = Any
 """A backend's array or a frontend's tensor."""
@@ -93,14 +96,43 @@ def is_array(value: object) -> bool:
 
 
 def check_by_rule(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
-    """Check the arguments by the operator's shape rule first, so that bad ones get torch's error."""
+    """Check the arguments by the operator's shape rule first, so that bad ones get torch's error.
+
+    The result lies in memory as the rule says.
+    """
 
     def kernel(*args: Any, **kwargs: Any) -> Array:
-        described = [meta_of(value) if is_array(value) else value for value in args]
-        RULES[name](*described, **kwargs)
-        return function(*args, **kwargs)
+        expected = _ask_rule(name, args, kwargs)
+        return lay_out(function(*args, **kwargs), expected)
 
     return kernel
+
+
+def keep_layout(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
+    """Return an element-wise composite whose result lies in memory as the operator's shape rule says.
+
+    The rule is asked only where an operand lies otherwise than the result: parts that swap the operands, or that compute
+    with one of them before another, take their order in memory from another one than the operator does.
+    """
+
+    def kernel(*args: Any, **kwargs: Any) -> Array:
+        result = function(*args, **kwargs)
+        if isinstance(result, tuple):
+            return lay_out(result, _ask_rule(name, args, kwargs))
+        if not dc.has_strides(result):
+            return result
+        steps = dc.strides(result)
+        for value in args:
+            # An operand without dimensions has no part in the layout.
+            if is_array(value) and (theirs := dc.strides(value)) != steps and theirs:
+                return lay_out(result, _ask_rule(name, args, kwargs))
+        return result
+
+    return traits_of(function)(wraps(function)(kernel))
+
+
+def _ask_rule(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return RULES[name](*[meta_of(value) if is_array(value) else value for value in args], **kwargs)
 
 
 def meta_of(self: Array) -> TensorMeta:

@@ -6,6 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
+from dispatch_aten.decompositions._layout import lay_out
 from dispatch_aten.decompositions._shared import Array, arange_like, aten, cast, meta_of, ndim
 from dispatch_aten.decompositions._writes import scatter_into
 from dispatch_aten.errors import OperatorError, ShapeError
@@ -95,9 +96,8 @@ def _convolution(
     groups: int,
 ) -> Array:
     options = (stride, padding, dilation, transposed, output_padding, groups)
-    wanted = RULES["convolution"](
-        meta_of(input), meta_of(weight), None if bias is None else meta_of(bias), *options
-    ).shape
+    expected = RULES["convolution"](meta_of(input), meta_of(weight), None if bias is None else meta_of(bias), *options)
+    wanted = expected.shape
     if 0 in wanted or 0 in dc.shape(weight):
         found = aten.new_zeros.default(input, wanted)
     else:
@@ -105,9 +105,9 @@ def _convolution(
         if transposed:
             input, weight, g = _as_direct(input, weight, g)
         found = aten.reshape.default(_multiply(input, weight, g), wanted)
-    if bias is None:
-        return found
-    return aten.add.Tensor(found, aten.reshape.default(bias, [-1] + [1] * (len(wanted) - 2)))
+    if bias is not None:
+        found = aten.add.Tensor(found, aten.reshape.default(bias, [-1] + [1] * (len(wanted) - 2)))
+    return lay_out(found, expected)
 
 
 def _multiply(input: Array, weight: Array, g: ConvolutionGeometry) -> Array:

@@ -113,6 +113,8 @@ def _take(self: Array, index: Array) -> Array:
 
 def _masked_select(self: Array, mask: Array) -> Array:
     wide, kept = aten.broadcast_tensors.default([self, mask])
+    if not ndim(wide):
+        wide, kept = aten.unsqueeze.default(wide, 0), aten.unsqueeze.default(kept, 0)
     return aten.index.Tensor(wide, [kept])
 
 
@@ -163,7 +165,8 @@ def _one_hot(self: Array, num_classes: int = -1) -> Array:
             "Can not infer total number of classes from empty tensor.", operator="aten::one_hot", argument="num_classes"
         )
     classes = arange_like(self, num_classes)
-    return aten._to_copy.default(aten.eq.Tensor(aten.unsqueeze.default(self, -1), classes), dtype=int64)
+    index = aten.unsqueeze.default(aten.contiguous.default(self), -1)
+    return aten._to_copy.default(aten.eq.Tensor(index, classes), dtype=int64)
 
 
 def _scatter_into_view(rule: str, view: str) -> Callable[..., Array]:

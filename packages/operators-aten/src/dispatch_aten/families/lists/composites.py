@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import dispatch_core as dc
+from dispatch_aten.decompositions._layout import lay_out
 from dispatch_aten.decompositions._shared import Array, aten, meta_of, ndim, numel
 from dispatch_aten.decompositions._writes import scatter_into
 from dispatch_aten.dtypes import int64
@@ -109,14 +110,14 @@ def _tile(self: Array, dims: Sequence[int]) -> Array:
 
 
 def _flip(self: Array, dims: Sequence[int]) -> Array:
-    RULES["flip"](meta_of(self), dims)
+    expected = RULES["flip"](meta_of(self), dims)
     result = aten.clone.default(self)
     for dim in dims:
         last = dc.shape(self)[dim] - 1 if ndim(self) else -1
         if last > 0:
             places = dc.wrap_like(self, aten.arange.start_step(last, -1, -1, dtype=int64, device=dc.device(self)))
             result = aten.index_select.default(result, dim, places)
-    return result
+    return lay_out(result, expected)
 
 
 def _roll(self: Array, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Array:

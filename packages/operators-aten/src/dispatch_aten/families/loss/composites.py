@@ -53,14 +53,16 @@ def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dty
     return cast(aten.sub.Tensor(grad_output, aten.mul.Tensor(aten.exp.default(output), total)), input_dtype)
 
 
-def _select_targets(self: Array, target: Array, weight: Array | None, ignore_index: int) -> tuple[Array, Array, Array]:
-    """Return input rows, safe targets and the weight of each row, which is zero where the target is to be ignored."""
+def _select_targets(
+    self: Array, target: Array, weight: Array | None, ignore_index: int
+) -> tuple[Array, Array, Array, Array]:
+    """Return input rows, safe targets, the weight of each row, zero where its target is to be ignored, and where it is."""
     rows = self if ndim(self) == 2 else aten.unsqueeze.default(self, 0)
     target = cast(aten.reshape.default(target, (-1,)), int64)
     ignored = aten.eq.Scalar(target, ignore_index)
     safe = aten.masked_fill.Scalar(target, ignored, 0)
     each = aten.new_ones.default(rows, dc.shape(safe)) if weight is None else aten.index_select.default(weight, 0, safe)
-    return rows, safe, aten.masked_fill.Scalar(each, ignored, 0)
+    return rows, safe, aten.masked_fill.Scalar(each, ignored, 0), ignored
 
 
 def _nll_loss_forward(
@@ -69,9 +71,9 @@ def _nll_loss_forward(
     RULES["nll_loss_forward"](
         meta_of(self), meta_of(target), None if weight is None else meta_of(weight), reduction, ignore_index
     )
-    rows, safe, each = _select_targets(self, target, weight, ignore_index)
+    rows, safe, each, ignored = _select_targets(self, target, weight, ignore_index)
     chosen = aten.squeeze.dim(aten.gather.default(rows, 1, aten.unsqueeze.default(safe, 1)), 1)
-    loss = aten.neg.default(aten.mul.Tensor(chosen, each))
+    loss = aten.where.ScalarSelf(ignored, 0, aten.neg.default(aten.mul.Tensor(chosen, each)))
     if reduction == _NONE:
         total = aten.new_zeros.default(self, ())
         return (loss if ndim(self) == 2 else aten.squeeze.dim(loss, 0)), total
@@ -89,10 +91,11 @@ def _nll_loss_backward(
     ignore_index: int,
     total_weight: Array,
 ) -> Array:
-    rows, safe, each = _select_targets(self, target, weight, ignore_index)
+    rows, safe, each, ignored = _select_targets(self, target, weight, ignore_index)
     scale = aten.neg.default(each)
     grad = aten.div.Tensor(grad_output, total_weight) if reduction == _MEAN else grad_output
     scale = aten.mul.Tensor(scale, aten.reshape.default(grad, (-1,)) if reduction == _NONE else grad)
+    scale = aten.where.ScalarSelf(ignored, 0, scale)
     index = aten.unsqueeze.default(safe, 1)
     zeros = aten.new_zeros.default(self, dc.shape(rows))
     result = aten.scatter.src(zeros, 1, index, aten.unsqueeze.default(scale, 1))

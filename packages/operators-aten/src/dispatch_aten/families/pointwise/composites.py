@@ -38,6 +38,32 @@ def _of_floats(function: Callable[..., Array]) -> Callable[..., Array]:
     return kernel
 
 
+def _expm1(self: Array) -> Array:
+    self = cast_to_floating(self)
+    grown = aten.exp.default(self)
+    plain = aten.sub.Scalar(grown, 1)
+    if dc.dtype(self).is_complex:
+        return plain
+    # The digits that the difference has lost come back by the quotient of the exponent and its rounded one (W. Kahan).
+    exact = aten.mul.Tensor(plain, aten.div.Tensor(self, aten.log.default(grown)))
+    return _near_zero(self, aten.eq.Scalar(grown, 1), exact, plain)
+
+
+def _log1p(self: Array) -> Array:
+    moved = aten.add.Scalar(self, 1)
+    plain = aten.log.default(moved)
+    if dc.dtype(self).is_complex:
+        return plain
+    exact = aten.mul.Tensor(plain, aten.div.Tensor(self, aten.sub.Scalar(moved, 1)))
+    return _near_zero(self, aten.eq.Scalar(moved, 1), exact, plain)
+
+
+def _near_zero(self: Array, is_tiny: Array, exact: Array, plain: Array) -> Array:
+    """Return ``self`` where it is tiny, ``exact`` up to a half on both sides of zero, and ``plain`` elsewhere."""
+    is_near = aten.le.Scalar(aten.abs.default(self), 0.5)
+    return aten.where.self(is_tiny, self, aten.where.self(is_near, exact, plain))
+
+
 def _abs(self: Array) -> Array:
     if dc.dtype(self).is_complex:
         return aten.hypot.default(aten.real.default(self), aten.imag.default(self))
@@ -110,9 +136,9 @@ def _nan_to_num(
     if dtype.is_complex:
         raise UnsupportedError(f"\"nan_to_num\" not implemented for '{dtype.name}'", operator="aten::nan_to_num")
     most = GREATEST[dtype]
-    result = aten.masked_fill.Scalar(self, aten.isnan.default(self), 0.0 if nan is None else nan)
-    result = aten.masked_fill.Scalar(result, aten.eq.Scalar(self, math.inf), most if posinf is None else posinf)
-    return aten.masked_fill.Scalar(result, aten.eq.Scalar(self, -math.inf), -most if neginf is None else neginf)
+    result = aten.where.ScalarSelf(aten.isnan.default(self), 0.0 if nan is None else nan, self)
+    result = aten.where.ScalarSelf(aten.eq.Scalar(self, math.inf), most if posinf is None else posinf, result)
+    return aten.where.ScalarSelf(aten.eq.Scalar(self, -math.inf), -most if neginf is None else neginf, result)
 
 
 def _masked_fill(self: Array, mask: Array, value: Array) -> Array:
@@ -193,14 +219,16 @@ def _addcmul(self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) 
 
 
 def _ignoring_nan(extremum: str) -> Callable[[Array, Array], Array]:
+    is_first = "ge" if extremum == "maximum" else "le"
+
     def kernel(self: Array, other: Array) -> Array:
         dtype = common_dtype(self, other)
         self, other = cast(self, dtype), cast(other, dtype)
-        found = getattr(aten, extremum).default(self, other)
         if not dtype.is_floating_point:
-            return found
-        found = aten.where.self(aten.isnan.default(other), self, found)
-        return aten.where.self(aten.isnan.default(self), other, found)
+            return getattr(aten, extremum).default(self, other)
+        # Of two equal numbers the first, whose zero may have the other sign.
+        takes_first = getattr(aten, is_first).Tensor(self, other)
+        return aten.where.self(aten.logical_or.default(takes_first, aten.isnan.default(other)), self, other)
 
     return kernel
 
@@ -208,9 +236,11 @@ def _ignoring_nan(extremum: str) -> Callable[[Array, Array], Array]:
 def _hypot(self: Array, other: Array) -> Array:
     self, other = aten.abs.default(self), aten.abs.default(other)
     large, small = aten.maximum.default(self, other), aten.minimum.default(self, other)
-    ratio = aten.div.Tensor(small, aten.masked_fill.Scalar(large, aten.eq.Scalar(large, 0), 1))
+    ratio = aten.div.Tensor(small, aten.where.ScalarSelf(aten.eq.Scalar(large, 0), 1, large))
     found = aten.mul.Tensor(large, aten.sqrt.default(aten.add.Scalar(aten.square.default(ratio), 1)))
-    return aten.masked_fill.Scalar(found, aten.isinf.default(large), math.inf)
+    # An infinity wins over nan.
+    is_infinite = aten.logical_or.default(aten.eq.Scalar(self, math.inf), aten.eq.Scalar(other, math.inf))
+    return aten.where.ScalarSelf(is_infinite, math.inf, found)
 
 
 def _log_add_exp(exp: str, scale: float) -> Callable[[Array, Array], Array]:

@@ -8,7 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.decompositions._shared import Array, as_scalar_tensor, aten, cast, common_dtype, overload
+from dispatch_aten.decompositions._shared import (
+    Array,
+    as_scalar_tensor,
+    aten,
+    cast,
+    common_dtype,
+    overload,
+)
 from dispatch_aten.dtypes import int64
 from dispatch_aten.promotion import Number
 
@@ -90,10 +97,11 @@ def _scatter_value(self: Array, dim: int, index: Array, value: Number) -> Array:
 def _clamp(self: Array, min: Number | None = None, max: Number | None = None) -> Array:
     dtype = common_dtype(self, *(bound for bound in (min, max) if bound is not None))
     result = cast(self, dtype)
+    # Of two equal operands the second is taken: the element, whose zero may have the other sign than the bound's.
     if min is not None:
-        result = aten.maximum.default(result, as_scalar_tensor(min, self, dtype))
+        result = aten.maximum.default(as_scalar_tensor(min, self, dtype), result)
     if max is not None:
-        result = aten.minimum.default(result, as_scalar_tensor(max, self, dtype))
+        result = aten.minimum.default(as_scalar_tensor(max, self, dtype), result)
     return result
 
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
+from dispatch_aten.decompositions._layout import lay_out
 from dispatch_aten.decompositions._shared import Array, arange_like, aten, cast, count_of, meta_of, ndim, numel
 from dispatch_aten.dtypes import ScalarType, bool_, float32, float64, int64, uint8
 from dispatch_aten.promotion import Promotion, computation_type
@@ -74,13 +75,22 @@ def _extremum(name: str) -> Callable[..., Array]:
 
 
 def _extremum_with_indices(name: str) -> Callable[..., tuple[Array, Array]]:
+    outside = -math.inf if name == "max" else math.inf
+
     def kernel(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
         RULES[f"{name}.dim"](meta_of(self), dim, keepdim)
         found = cast(self, uint8) if dc.dtype(self) == bool_ else self
         indices = getattr(aten, f"arg{name}").default(found, dim, True)
-        values = getattr(aten, f"a{name}").default(self, [dim], True) if ndim(self) else aten.clone.default(self)
-        if keepdim or not ndim(self):
-            return values, indices if ndim(self) else aten.reshape.default(indices, ())
+        if not ndim(self):
+            return aten.clone.default(self), aten.reshape.default(indices, ())
+        if dc.dtype(self).is_floating_point:
+            # The element itself, of which a zero of the other sign may be as large.
+            count, behind = dc.shape(self)[dim], ndim(self) - 1 - wrap_dim(dim, ndim(self))
+            line = aten.view.default(arange_like(self, count), [count, *[1] * behind])
+            found = aten.where.ScalarOther(aten.eq.Tensor(line, indices), self, outside)
+        values = getattr(aten, f"a{name}").default(found, [dim], True)
+        if keepdim:
+            return values, indices
         return aten.squeeze.dim(values, dim), aten.squeeze.dim(indices, dim)
 
     return kernel
@@ -106,7 +116,8 @@ def _any_like(name: str) -> dict[str, Callable[..., Array]]:
         return reduce(self, (wrap_dim(dim, ndim(self)),), keepdim)
 
     def some_dims(self: Array, dim: Sequence[int] | None = None, keepdim: bool = False) -> Array:
-        return reduce(self, wrap_dims(dim, ndim(self), all_if_empty=False), keepdim)
+        found = reduce(self, wrap_dims(dim, ndim(self), all_if_empty=False), keepdim)
+        return found if dim else lay_out(found, RULES[f"{name}.dims"](meta_of(self), dim, keepdim))
 
     return {name: all_dims, f"{name}.dim": one_dim, f"{name}.dims": some_dims}
 
