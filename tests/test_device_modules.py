@@ -114,6 +114,46 @@ def test_memory(slate):
     assert slate.log[-2:] == ["reset peaks 1", "empty cache"]
 
 
+def test_figures_and_names_that_follow_from_others(slate):
+    module = torchlike.slate
+    x = torchlike.ones(4, device="slate")
+    assert module.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["current"] == x.nbytes
+    assert module.device_memory_used(1) == 901 and not module.is_current_stream_capturing()
+    with pytest.raises(RuntimeError, match="doesn't support a capability"):
+        module.get_device_capability()
+    for name in ("memory_snapshot", "ipc_collect", "utilization"):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'"):
+            getattr(module, name)
+
+    @torchlike.capture
+    def ask(value):
+        seen.append(module.is_current_stream_capturing())
+        return value + 1
+
+    seen = []
+    ask(x)
+    assert seen == [True]
+
+
+def test_a_capability_is_told_by_the_properties():
+    with Device("stone").register(properties=lambda index: {"major": 9, "minor": index}):
+        assert torchlike.ones(1, device="stone").is_stone
+        assert torchlike.stone.get_device_capability("stone:1") == (9, 1)
+
+
+def test_a_device_has_torchs_older_names_of_autocast(slate):
+    amp = torchlike.slate.amp
+    x = torchlike.ones(2, 2, device="slate")
+    with pytest.warns(FutureWarning, match=r"Please use `torch\.amp\.autocast"):
+        context = amp.autocast(dtype=torchlike.bfloat16)
+    with context:
+        assert torchlike.is_autocast_enabled("slate")
+        assert (x @ x).dtype is torchlike.bfloat16
+    with pytest.warns(FutureWarning, match=r"GradScaler\('slate'"):
+        scaler = amp.GradScaler(init_scale=8.0)
+    assert scaler.scale(x).tolist() == [[8, 8], [8, 8]] and set(amp.__all__) >= {"custom_fwd", "custom_bwd"}
+
+
 def test_the_accelerator_has_its_functions(slate):
     accelerator = torchlike.accelerator
     assert accelerator.is_available() and accelerator.device_count() == 2
@@ -148,7 +188,7 @@ def test_without_an_accelerator_an_index_is_refused(monkeypatch):
         lambda: torchlike.ones(1, device=0),
         lambda: torchlike.ones(1).to(1),
         lambda: torchlike.device(0),
-        torchlike.Stream,
+        lambda: torchlike.Stream(0),
         torchlike.accelerator.synchronize,
         torchlike.accelerator.memory_allocated,
     ):

@@ -6,6 +6,7 @@ that they are accelerators.
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from typing import Any
 
@@ -79,7 +80,20 @@ def set_device_index(device: Any, /) -> None:
     _find().set_device(device)
 
 
-current_device_idx, set_device_idx = current_device_index, set_device_index
+def current_device_idx() -> int:
+    """Return `current_device_index`, of which this is the old name."""
+    _warn_of_old_name("current_device_index")
+    return current_device_index()
+
+
+def set_device_idx(device: Any, /) -> None:
+    """Do as `set_device_index`, of which this is the old name."""
+    _warn_of_old_name("set_device_index")
+    set_device_index(device)
+
+
+def _warn_of_old_name(instead: str) -> None:
+    warnings.warn(f"Use `{instead}` instead.", FutureWarning, stacklevel=3)
 
 
 class device_index:  # noqa: N801  # torch's own name
@@ -121,7 +135,9 @@ def current_stream(device: DeviceLike = None, /) -> dc.Stream:
 
 
 def set_stream(stream: dc.Stream) -> None:
-    """Make a stream the thread's, and its device; ``RuntimeError`` where there is none."""
+    """Make a stream the thread's, and its device; ``RuntimeError`` where there is none, ``TypeError`` for other objects."""
+    if not isinstance(stream, dc.Stream):
+        raise TypeError(f"set_stream(): argument 'stream' must be Stream, not {type(stream).__name__}")
     _find().set_stream(stream)
 
 

@@ -20,7 +20,7 @@ from .guards import find_interface
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
 
-__all__ = ["defer", "run_recorded"]
+__all__ = ["defer", "is_capturing", "run_recorded"]
 
 _SCHEMAS = (
     "enter(Any device, Any stream, Any before) -> ()",
@@ -87,6 +87,12 @@ def _list_outer(session: Any) -> list[Any]:
         session = session.outer
         found.insert(0, session)
     return found
+
+
+def is_capturing() -> bool:
+    """Return whether a captured function records the calls of this thread."""
+    session = open_session()
+    return session is not None and session.recording is not None and bool(session.recording.is_open)
 
 
 def run_recorded(what: str) -> None:

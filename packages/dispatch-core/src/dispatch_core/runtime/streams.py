@@ -15,8 +15,9 @@ from ..errors import ArgumentError, BackendError
 from ..interrupts import whole
 from ..tracebacks import api_boundary
 from .guards import OnDevice, find_interface, resolve
+from .host_streams import AT_ONCE, HOST, find_place, name_of
 from .interface import DeviceInterface
-from .stream_operators import defer, run_recorded
+from .stream_operators import defer, is_capturing, run_recorded
 from .synchronization import raise_reported
 
 __all__ = ["Event", "Stream", "current_stream", "default_stream", "has_streams", "set_stream"]
@@ -65,11 +66,15 @@ def _naming(device: Device, part: str) -> Iterator[None]:
 
 
 class Stream:
-    """A queue of work on a device, which does its work in order; by default a new one on the accelerator.
+    """A queue of work on a device, which does its work in order; by default a new one on the accelerator, or the cpu's.
 
     ``with stream:`` makes it the thread's current one, and its device the thread's. Streams with the same ``native_handle``,
-    which is the backend's own object, are equal. With ``stream_id``, ``device_index`` and ``device_type`` it is a living
-    stream of that number. Raises ``BackendError`` for a device whose backend has no streams, or no stream of the number.
+    which is the backend's own object, are equal. With ``stream_id``, ``device_index`` and ``device_type``, a name or torch's
+    number for it, it is a living stream of that number. The cpu and meta have one stream, whose work is always done. Raises
+    ``BackendError`` for a device whose backend has no streams, or no stream of the number.
+
+    >>> Stream("cpu").query(), Stream("cpu") == Stream("cpu", priority=-1)
+    (True, True)
 
     >>> import dispatch_core as dc
     >>> with dc.register_backend(dc.BackendInfo("plain"), {}):
@@ -88,14 +93,21 @@ class Stream:
         *,
         priority: int = 0,
         stream_id: int | None = None,
-        device_index: int = 0,
-        device_type: str = "",
+        device_index: int | None = None,
+        device_type: str | int | None = None,
     ) -> None:
-        if stream_id is not None:
-            place = Device(device_type, device_index) if device_type else resolve(device)
+        if (stream_id, device_index, device_type) != (None, None, None):
+            if device is not None or stream_id is None or device_index is None or device_type is None:
+                raise ArgumentError(
+                    "Stream() takes a device, or stream_id, device_index and device_type together",
+                    hint="these are the attributes of a stream that is still referred to",
+                )
+            place = find_place(Device(name_of(device_type), None if device_index < 0 else device_index))
             self._set(place, _find_handle(place, stream_id))
             return
-        found = resolve(device)
+        if not isinstance(priority, int):
+            raise ArgumentError(f"Stream(): argument 'priority' must be int, not {type(priority).__name__}")
+        found = find_place(device)
         interface, index = _with_streams(found)
         with OnDevice(interface, index), _naming(found, "streams.create"):
             handle = interface.streams.create(index, priority)
@@ -109,8 +121,8 @@ class Stream:
 
     @property
     def device_index(self) -> int:
-        """Return the index of the stream's device."""
-        return self.device.index or 0
+        """Return the index of the stream's device, -1 where it has none."""
+        return -1 if self.device.index is None else self.device.index
 
     @property
     def device_type(self) -> str:
@@ -121,6 +133,10 @@ class Stream:
     def stream_id(self) -> int:
         """Return a number that tells living streams of a device apart."""
         return number_of(self.native_handle)
+
+    def is_capturing(self) -> bool:
+        """Return whether calls are recorded here for a captured function, instead of being queued."""
+        return is_capturing()
 
     @api_boundary
     def query(self) -> bool:
@@ -202,7 +218,8 @@ class Stream:
         """Restore the current device and stream; called again after an interrupt, it does the rest."""
         if block is not None and any(each is block for each in _thread.blocks):
             with _naming(self.device, "streams.exchange"):
-                find_interface(self.device.type).streams.exchange(self.device_index, block.before)
+                interface, index = _with_streams(self.device)
+                interface.streams.exchange(index, block.before)
             _leave_all(block.guards)
             _remove(block)
             defer("enter", self.device, block.before, self.native_handle)
@@ -224,8 +241,8 @@ class Stream:
 class Event:
     """A mark in a stream; with ``enable_timing`` the time between two can be measured.
 
-    It belongs to the device of the stream in which it is first recorded; one that was never recorded is done. Raises
-    ``BackendError`` for a device whose backend has no events, or none with time.
+    It belongs to the device of the stream in which it is first recorded; one that was never recorded is done. On the cpu and
+    meta none can be recorded. Raises ``BackendError`` for a device whose backend has no events, or none with time.
     """
 
     __slots__ = ("__weakref__", "_handle", "_index", "_stream", "device_type", "enable_timing")
@@ -241,9 +258,10 @@ class Event:
     ) -> None:
         if interprocess:
             raise BackendError("events that other processes wait for are not supported", hint="leave interprocess out")
-        found = resolve(device)
-        interface = find_interface(found.type)
-        interface.require(found.type, "events", *(("timed_event",) if enable_timing else ()))
+        found = find_place(device)
+        if found.type not in AT_ONCE:
+            parts = "events", *(("timed_event",) if enable_timing else ())
+            find_interface(found.type).require(found.type, *parts)
         self.device_type = found.type
         self.enable_timing = enable_timing
         #: The index of the device, None until it is recorded.
@@ -268,6 +286,10 @@ class Event:
         """Mark the end of the work that is queued on a stream now, by default the current one of the event's device."""
         stream = current_stream(self.device_type) if stream is None else _check_stream(stream, self.device_type)
         interface, index = _with_streams(stream.device)
+        if interface.events is None:
+            raise BackendError(
+                f"{self.device_type} backend doesn't support events.", hint="its work is done when a call returns"
+            )
         if self._handle is None:
             make: Any = interface.timed_event if self.enable_timing else interface.events.create
             with OnDevice(interface, index):
@@ -357,7 +379,7 @@ def current_stream(device: str | Device | int | None = None, kind: type[_S] | No
 
     Raises ``BackendError`` for a device whose backend has no streams.
     """
-    found = resolve(device)
+    found = _resolve(device)
     interface, index = _with_streams(found)
     return _wrap(found, interface.streams.current(index), kind)
 
@@ -367,9 +389,14 @@ def default_stream(device: str | Device | int | None = None, kind: type[_S] | No
 
     Raises ``BackendError`` for a device whose backend has no streams.
     """
-    found = resolve(device)
+    found = _resolve(device)
     interface, index = _with_streams(found)
     return _wrap(found, interface.streams.default(index), kind)
+
+
+def _resolve(device: str | Device | int | None) -> Device:
+    found = resolve(device)
+    return Device(found.type) if found.type in AT_ONCE else found
 
 
 def set_stream(stream: Stream) -> None:
@@ -408,7 +435,7 @@ def _wrap(device: Device, handle: Any, kind: type[_S] | None) -> _S:
 
 
 def _with_streams(device: Device) -> tuple[DeviceInterface, int]:
-    interface = find_interface(device.type)
+    interface = HOST if device.type in AT_ONCE else find_interface(device.type)
     if interface.streams is None:
         interface.require(device.type, "streams")
     return interface, device.index or 0

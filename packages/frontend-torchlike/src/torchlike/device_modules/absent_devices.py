@@ -113,6 +113,10 @@ def list_functions(device: str) -> dict[str, Any]:
         """Return no statistics: there is no such device."""
         return {}
 
+    def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+        """Return no statistics: there is no such device."""
+        return {}
+
     def get_rng_state_all() -> list[Any]:
         """Return no states: there is no such device."""
         return []
@@ -125,7 +129,7 @@ def list_functions(device: str) -> dict[str, Any]:
         """Return no architectures: there is no such device."""
         return []
 
-    own = (stream, availability, memory_stats, get_rng_state_all, get_arch_list)
+    own = (stream, availability, memory_stats, memory_stats_as_nested_dict, get_rng_state_all, get_arch_list)
     found |= {each.__name__: each for each in own} | {"device": AbsentDevice}
     found |= {name: _refuse_class(name, title) for name in _REFUSED_CLASSES.split()}
     for name, each in found.items():
@@ -134,22 +138,25 @@ def list_functions(device: str) -> dict[str, Any]:
 
 
 def _make_cpu() -> ModuleType:
-    """Return the module of the cpu, which is there, and has one stream."""
+    """Return the module of the cpu, which is there, and whose work is done when a call returns."""
     module = ModuleType(spell("torchlike.cpu"), "The cpu as a device (source: ``torch.cpu``).")
     answers = {"is_available": True, "device_count": 1, "current_device": "cpu", "is_initialized": True}
     vars(module).update({name: _answer(name, value) for name, value in answers.items()})
-    vars(module).update({name: _answer(name, None) for name in ("synchronize", "set_device", "current_stream")})
-    module.stream = module.StreamContext = lambda stream=None: nullcontext()  # type: ignore[attr-defined]
+    vars(module).update({name: _answer(name, None) for name in ("synchronize", "set_device")})
+    names = "Event Stream StreamContext amp current_stream stream"
+    module.__all__ = sorted([*answers, "set_device", "synchronize", *names.split()])  # type: ignore[attr-defined]  # as above
     module.__getattr__ = _load_cpu_part  # type: ignore[method-assign]  # a module's hook, for names that are loaded late
     return module
 
 
 def _load_cpu_part(name: str) -> Any:
-    if name != "amp":
-        raise AttributeError(f"module 'torchlike.cpu' has no attribute {name!r}")
-    from . import cpu_amp
+    from . import cpu_amp, cpu_streams
 
-    return cpu_amp
+    if name == "amp":
+        return cpu_amp
+    if name in cpu_streams.__all__:
+        return getattr(cpu_streams, name)
+    raise AttributeError(f"module 'torchlike.cpu' has no attribute {name!r}")
 
 
 cpu: Final = _make_cpu()

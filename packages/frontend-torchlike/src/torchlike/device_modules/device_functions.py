@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import dispatch_core as dc
@@ -45,6 +45,34 @@ class DeviceFunctions(StreamFunctions, MemoryFunctions, RandomFunctions):
     def get_device_name(self, device: Place = None) -> str:
         """Return the name of a device as its maker calls it, the device's type where the backend knows none."""
         return str(self.get_device_properties(device).name)
+
+    def get_device_capability(self, device: Place = None) -> tuple[int, int]:
+        """Return the major and the minor number of what a device can do, where its properties tell them.
+
+        Raises ``RuntimeError`` where they do not.
+        """
+        found = vars(self.get_device_properties(device))
+        if "major" not in found or "minor" not in found:
+            raise RuntimeError(
+                f"Backend {self.name} doesn't support a capability\n"
+                "Hint: properties(index) of its DeviceInterface has no 'major' and 'minor'"
+            )
+        return int(found["major"]), int(found["minor"])
+
+    @cached_property
+    def amp(self) -> ModuleType:
+        """Automatic mixed precision on this device, by torch's older names."""
+        from ..amp import device_forms  # few programs use these names
+
+        module = ModuleType(f"{self.path}.amp", f"Automatic mixed precision on {self.name}, by torch's older names.")
+        forward, backward = device_forms.make_decorators(self.name)
+        autocast, scaler = device_forms.make_autocast(self.name), device_forms.make_scaler(self.name)
+        found = {"GradScaler": scaler, "autocast": autocast, "custom_bwd": backward, "custom_fwd": forward}
+        for name, each in found.items():
+            setattr(module, name, each)
+            each.__module__ = module.__name__
+        module.__all__ = list(found)  # type: ignore[attr-defined]  # a module's names
+        return module
 
     def init(self) -> None:
         """Open the thread's device now, which the first use of it would do too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final
+from typing import Any, Final
 
 from .module_parts import ModulePart, Place
 
@@ -37,6 +37,17 @@ class MemoryFunctions(ModulePart):
             return {}
         return OrderedDict(sorted(self.require("memory").memory.stats(self.to_index(device)).items()))
 
+    def memory_stats_as_nested_dict(self, device: Place = None) -> dict[str, Any]:
+        """Return the same statistics as dicts in dicts, by the parts of their names."""
+        found: dict[str, Any] = {}
+        for name, value in self.memory_stats(device).items():
+            *parts, last = name.split(".")
+            place = found
+            for part in parts:
+                place = place.setdefault(part, {})
+            place[last] = value
+        return found
+
     def memory_allocated(self, device: Place = None) -> int:
         """Return the number of bytes that tensors hold on a device."""
         return self.memory_stats(device).get("allocated_bytes.all.current", 0)
@@ -67,6 +78,11 @@ class MemoryFunctions(ModulePart):
         """Return the numbers of bytes of a device's memory that are free, and in all."""
         free, total = self._call_memory("info", device)
         return int(free), int(total)
+
+    def device_memory_used(self, device: Place = None) -> int:
+        """Return the number of bytes of a device's memory that are not free, those of other processes too."""
+        free, total = self.mem_get_info(device)
+        return total - free
 
     def _call_memory(self, function: str, device: Place) -> tuple[int, int]:
         found = getattr(self.require("memory").memory, function, None)

@@ -11,6 +11,7 @@ from dispatch_core import runtime
 
 from ..names.spelling import spell
 from ..tensors.arguments import check_tensor
+from .absent_names import PLAIN
 from .module_parts import ModulePart, Place
 
 
@@ -33,7 +34,8 @@ class StreamFunctions(ModulePart):
             __slots__ = ()
 
             def __init__(self, device: Place = None, priority: int = 0, **kwargs: Any) -> None:
-                super().__init__(dc.Device(functions.name, functions.to_index(device)), priority=priority, **kwargs)
+                place = None if kwargs else dc.Device(functions.name, functions.to_index(device))
+                super().__init__(place, priority=priority, **kwargs)
 
             def record_event(self, event: dc.Event | None = None) -> dc.Event:
                 """Record an event, by default a new one, after the work that is queued here now, and return it."""
@@ -77,6 +79,10 @@ class StreamFunctions(ModulePart):
 
     StreamContext = stream
 
+    def is_current_stream_capturing(self) -> bool:
+        """Return whether calls are recorded here for a captured function, instead of being queued."""
+        return self.current_stream().is_capturing()
+
     def record_stream(self, tensor: Any, stream: dc.Stream) -> None:
         """Note that a stream works with a tensor, as its method ``record_stream`` does."""
         record_stream(tensor, stream)
@@ -87,13 +93,19 @@ def record_stream(tensor: Any, stream: dc.Stream) -> None:
 
     Its memory is then used again only when that stream has passed the point where the tensor went. Nothing is to be done on
     a device whose backend uses memory of deleted tensors for no other.
-    Raises ``TypeError`` for other objects, ``ValueError`` for a stream of another type of devices.
+    Raises ``TypeError`` for other objects, ``ValueError`` for a stream of another type of devices, and on the cpu
+    ``NotImplementedError``.
     """
     check_tensor(tensor, "record_stream", "tensor")
     if not isinstance(stream, dc.Stream):
         raise TypeError(f"record_stream(): argument 's' must be Stream, not {type(stream).__name__}")
     if tensor.device.type != stream.device_type:
         raise ValueError(f"Expected a tensor on {stream.device_type}, but got one on {tensor.device}")
+    if stream.device_type in PLAIN:
+        raise NotImplementedError(
+            f"Could not run 'aten::record_stream' with arguments from the '{stream.device_type.upper()}' backend.\n"
+            "Hint: its work is done when a call returns"
+        )
     record = getattr(runtime.find_interface(stream.device_type).streams, "record", None)
     if record is not None:
         data = tensor._dispatch_data
