@@ -244,6 +244,22 @@ def npu(request, monkeypatch):
 
 
 @pytest.fixture
+def host_calls():
+    """Return a function that tells how often the host has computed operators for the npu since it was asked last."""
+    import dispatch_core as dc
+
+    before = Counter(dc.computed_on_host("npu"))
+
+    def ask():
+        nonlocal before
+        found = Counter(dc.computed_on_host("npu"))
+        new, before = found - before, found
+        return dict(new)
+
+    return ask
+
+
+@pytest.fixture
 def simulator(npu):
     """Yield the simulator's controls, without faults and with an empty log, before and after."""
     if npu is None:

@@ -25,6 +25,7 @@ LACKING = (
     "atan2",
     "prod",
     "scatter_reduce",
+    "view_as_real",
 )
 
 
@@ -140,3 +141,81 @@ def test_coverage_and_the_command_say_what_the_host_computes(twin, capsys):
     shown = capsys.readouterr().out
     assert "computed on the host" in shown
     assert "aten::cumsum" in shown
+
+
+def test_an_error_of_the_host_names_the_device(twin):
+    x = t.zeros(2, 2, device=twin)
+    before = dc.computed_on_host("twin")
+    with pytest.raises(RuntimeError) as caught:
+        t.ops.aten._fft_c2c(x, [5], 0, True)
+    assert "raised by the host, which computes aten::_fft_c2c for the device 'twin'" in caught.value.__notes__
+    assert dc.computed_on_host("twin") == before
+
+
+def test_an_operator_that_no_one_has_a_kernel_for(twin):
+    with dc.Library("nowhere", "DEF") as library:
+        library.define("count(Tensor self) -> Tensor")
+        with pytest.raises(
+            dc.NoKernelError, match="nowhere::count: neither the device 'twin' nor the host has a kernel"
+        ):
+            dc.ops.nowhere.count(t.ones(2, device=twin))
+
+
+def test_a_view_of_an_array_that_can_be_written_to_is_refused(twin):
+    with pytest.raises(
+        dc.NoKernelError, match="view_as_real: no kernel for the device 'twin', and the host cannot compute"
+    ):
+        t.view_as_real(t.ones(2, dtype=t.complex64, device=twin))
+
+
+def test_a_number_of_the_cpu_before_the_array(twin):
+    found = t.atan2(t.tensor(1.0), t.ones(2, device="twin:1"))
+    assert found.device == t.device("twin:1")
+    assert found.tolist() == t.atan2(t.tensor(1.0), t.ones(2)).tolist()
+
+
+def test_numbers_are_drawn_from_the_device_s_generator():
+    kernels = make_kernels() | {"normal_": dc.host_kernel("aten::normal_")}
+    with register(kernels):
+        t.manual_seed(3)
+        on_cpu = t.empty(4).normal_()
+        before = t.get_rng_state()
+        t.manual_seed(3)
+        found = t.empty(4, device="twin").normal_()
+        np.testing.assert_array_equal(found.cpu().numpy(), on_cpu.numpy())
+        assert not t.equal(t.get_rng_state(), before), "the cpu's own generator was not asked"
+        generator = t.Generator("twin").manual_seed(3)
+        np.testing.assert_array_equal(t.empty(4, device="twin").normal_(generator=generator).cpu(), on_cpu)
+        with pytest.raises(RuntimeError, match="Expected a 'twin' device type for generator but found 'cpu'"):
+            t.empty(4, device="twin").normal_(generator=t.Generator())
+
+
+def test_a_kernel_may_leave_defaults_to_the_host(twin):
+    x = t.tensor([[2.0, 1.0]], device=twin)
+    kernel = dc.host_kernel("aten::sort")
+    values, places = kernel(x._dispatch_data)
+    assert [each.array.tolist() for each in (values, places)] == [[[1.0, 2.0]], [[1, 0]]]
+
+
+class Leaf:
+    """An array that cannot be written to, of a library without strides."""
+
+    __slots__ = ("__weakref__", "values")
+
+    def __init__(self, values):
+        self.values = values
+
+
+def test_a_view_of_an_array_that_cannot_be_written_to_is_a_copy():
+    leaves = dc.ArrayType(
+        Leaf, shape=lambda leaf: leaf.values.shape, dtype=lambda leaf: getattr(t, leaf.values.dtype.name), mutable=False
+    )
+    kernels = {
+        "prims::device_get": lambda self: self.values,  # the host shares the memory, in an order of its own
+        "prims::device_put": lambda data, *, device: Leaf(np.array(data, order="F")),
+    }
+    with dc.register_backend(dc.BackendInfo("leaves", array_types=(leaves,), fallback="host"), kernels):
+        x = t.tensor([[1 + 2j, 3 - 1j], [0j, 5j]], device="leaves")
+        assert t.view_as_real(x).tolist() == [[[1, 2], [3, -1]], [[0, 0], [0, 5]]]
+        assert t.linalg.qr(t.tensor([[3.0, 0.0], [4.0, 1.0]], device="leaves"))[1].shape == (2, 2)
+        assert dc.computed_on_host("leaves")["aten::view_as_real"] == 1

@@ -87,16 +87,14 @@ def test_a_training_step_is_the_cpu_s(pipelined):
 
 
 @pytest.mark.parametrize("pipelined", [False, True])
-def test_a_training_step_makes_no_trip_through_the_host(simulator, pipelined):
-    from dispatch_backend_npu import fallback
-
+def test_a_training_step_makes_no_trip_through_the_host(simulator, pipelined, host_calls):
     training = Training("npu", pipelined)
     training.step()
-    fallback.reset()
+    host_calls()
     simulator.reset()
     loss = training.step()
     assert not [name for name in simulator.log() if name.startswith("aclrtMemcpy")]
-    assert fallback.counts() == {}
+    assert host_calls() == {}
     assert loss.item() > 0
 
 

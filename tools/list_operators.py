@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import dispatch_backend_npu.fallback
 import dispatch_core as dc
 import torchlike  # noqa: F401  # its autograd is one of the columns
 from dispatch_aten.decompositions import EXPLICIT, IMPLICIT, composite_kernels
@@ -39,7 +38,7 @@ writes this page.
 | --- | --- | --- |
 | cpu, npu | kernel | the backend has a kernel of its own |
 | | parts | it is composed of other operators |
-| | host | npu only: the host computes it on a copy, at least for some arguments, and counts that |
+| | host | the host computes it on a copy, and counts that |
 | | no | the device does not serve it |
 | meta | rule | a shape rule describes its results without data |
 | | parts | its parts are described |
@@ -60,10 +59,13 @@ writes this page.
 
 
 def served(entry: dc.OperatorEntry, key: DispatchKey) -> str:
-    """Return how the device of a key serves an operator: by a kernel, by the parts that it is composed of, or not."""
-    if entry.newest(key) is not None:
-        return "kernel"
-    return "no" if entry.slot(key).registration is None else "parts"
+    """Return how the device of a key serves an operator: by a kernel, the host, the parts that it is composed of, or not."""
+    registration = entry.slot(key).registration
+    if registration is None:
+        return "no"
+    if registration.traits.on_host:
+        return "host"
+    return "parts" if entry.newest(key) is None else "kernel"
 
 
 def _autograd(operator: OperatorDef) -> str:
@@ -81,7 +83,6 @@ def _autograd(operator: OperatorDef) -> str:
 
 def _cells(operator: OperatorDef) -> tuple[str, ...]:
     entry = dc.registry.get(f"aten::{operator.name}{'' if '.' in operator.name else '.default'}")
-    npu = served(entry, DispatchKey["NPU"])
     depends = {"data_dependent_output", "dynamic_output_shape"} & {*operator.tags}
     meta = "rule" if operator.name in RULES and entry.newest(DispatchKey.Meta) else served(entry, DispatchKey.Meta)
     if depends:
@@ -90,7 +91,7 @@ def _cells(operator: OperatorDef) -> tuple[str, ...]:
     return (
         cpu,
         meta,
-        "host" if operator.name in dispatch_backend_npu.fallback.REASONS else npu,
+        served(entry, DispatchKey["NPU"]),
         _autograd(operator),
         "yes" if composite_kernels(operator) else "no",
         {"rule": "yes", "values": "values"}.get(meta, "parts" if meta == cpu == "parts" else "no"),

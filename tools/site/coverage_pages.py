@@ -47,8 +47,6 @@ def keys() -> dict[str, DispatchKey]:
 @cache
 def cells() -> dict[str, tuple[str, ...]]:
     """Return the entries of each overload, one for each column."""
-    from dispatch_backend_npu.fallback import REASONS
-
     found = {}
     for operator in ATEN:
         entry = dc.registry.get(f"aten::{operator.name}{'' if '.' in operator.name else '.default'}")
@@ -57,7 +55,7 @@ def cells() -> dict[str, tuple[str, ...]]:
             if column == NUMBA:
                 row.append(KERNEL if entry.newest(key) is not None else "")
             else:
-                row.append(HOST if column == "npu" and operator.name in REASONS else served(entry, key))
+                row.append(served(entry, key))
         found[operator.name] = tuple(row)
     return found
 

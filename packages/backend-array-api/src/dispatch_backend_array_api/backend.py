@@ -48,7 +48,7 @@ class ArrayAPIBackend:
             )
             for each in self.library.types
         )
-        return dc.BackendInfo(self.library.name, array_types=array_types)
+        return dc.BackendInfo(self.library.name, array_types=array_types, fallback="host")
 
     def _coerce(self, value: Any) -> Any:
         """Make an array of a library's scalar, which it gives where the standard has an array without dimensions."""

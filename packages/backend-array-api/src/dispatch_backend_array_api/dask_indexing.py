@@ -8,6 +8,7 @@ from typing import Any, Final
 import dask.array as da
 import numpy as np
 
+import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
 from .dask_blocks import check_block, put_block, scatter_block, take_block
@@ -130,9 +131,7 @@ def _fits(self: Array, dim: int, index: Array) -> bool:
 
 
 def _gather(library: ArrayLibrary) -> Kernel:
-    from .kernels.host import on_host
-
-    elsewhere = on_host(library, "gather")
+    elsewhere = dc.host_kernel("aten::gather")
 
     def gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
         if not _fits(self, dim, index):
@@ -145,9 +144,7 @@ def _gather(library: ArrayLibrary) -> Kernel:
 
 def _scatter(name: str, *, add: bool) -> Callable[[ArrayLibrary], Kernel]:
     def make(library: ArrayLibrary) -> Kernel:
-        from .kernels.host import on_host
-
-        elsewhere = on_host(library, name)
+        elsewhere = dc.host_kernel(f"aten::{name}")
 
         def scatter(self: Array, dim: int, index: Array, src: Any) -> Array:
             is_number = not isinstance(src, da.Array)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-from dispatch_core.calls import KernelTraits, LazyFunction
+import dispatch_core as dc
+from dispatch_core.calls import LazyFunction
 
 from .aclnn import table
 from .aclnn.table import OPERATORS
@@ -24,7 +25,7 @@ def _make_lazy(name: str, make: Callable[[], Kernel], stands_for: Callable[[], A
     """Make a kernel that becomes the function of ``make`` at its first call."""
     kernel = LazyFunction(make, name=name).function
     kernel.__module__ = __name__
-    return KernelTraits(stands_for=stands_for)(kernel)
+    return dc.KernelTraits(stands_for=stands_for)(kernel)
 
 
 def _make_row_kernel(name: str) -> Kernel:
@@ -81,19 +82,16 @@ BY_HAND: Final = {
         index.Tensor index_put_ masked_fill.Scalar masked_fill.Tensor masked_fill_.Scalar masked_fill_.Tensor
         embedding_dense_backward cat
     """,
-    ".fallback": """
-        hash_tensor nonzero masked_scatter_ _fft_c2c _fft_c2r _fft_r2c
-        _linalg_eigh _linalg_eigvals _linalg_svd geqrf linalg_cholesky_ex linalg_eig linalg_ldl_factor_ex linalg_ldl_solve
-        linalg_lu_factor_ex linalg_matrix_exp linalg_qr linalg_solve_triangular
-    """,
 }
 
 KERNELS: Final[dict[str, Kernel]] = (
     {name: _make_row_kernel(name) for name in OPERATORS}
     | {name: _make_module_kernel(name, module) for module, names in BY_HAND.items() for name in names.split()}
     | view.KERNELS
+    # Whether the source has elements enough is known on the device alone: its composition would wait twice.
+    | {"masked_scatter_": dc.host_kernel("aten::masked_scatter_")}
 )
-"""Every kernel of the ``aten`` namespace."""
+"""Every kernel of the ``aten`` namespace. The host computes the operators that neither are here nor are composed."""
 
 PRIMS: Final[dict[str, Kernel]] = {
     name: _make_module_kernel(name, ".ops.copy", "PRIMS") for name in ("device_get", "device_put")

@@ -37,7 +37,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
         storage=lambda array: id(array.block),
         layout=attrgetter("spec"),
     )
-    return dc.BackendInfo("npu", "NPU", (array,))
+    return dc.BackendInfo("npu", "NPU", (array,), fallback="host")
 
 
 @dc.hookimpl

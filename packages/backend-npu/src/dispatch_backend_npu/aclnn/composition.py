@@ -26,9 +26,7 @@ def compose(name: str, *args: Any, **kwargs: Any) -> Any:
         return tuple(map(_lay_out, found, specs)) if isinstance(found, (list, tuple)) else _lay_out(found, specs)
     functional = functional_of(name)
     if functional is None:
-        from ..fallback import on_host  # it imports the launches
-
-        return on_host(name, *args, **kwargs)
+        return dc.host_kernel(f"aten::{name}")(*args, **kwargs)
     cached_rule(name)(*args, **kwargs)  # refuses a result that does not fit what is written
     packet, _, overload = functional.partition(".")
     result = getattr(getattr(dc.ops.aten, packet), overload or "default")(*args, **kwargs)

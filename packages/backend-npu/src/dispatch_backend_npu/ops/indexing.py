@@ -1,7 +1,7 @@
 """Indexing by arrays, and lists of arrays, whose arguments aclnn takes in another form.
 
 A mask among indices represents the positions of its true elements. Their number is known on the device alone, so the host
-finds the positions, see ``fallback``; writing one value where a mask is true does not need them.
+finds the positions; writing one value where a mask is true does not need them.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import HasSpec, cached_rule, check_output_shape, contiguous, is_expanded
 
 from ..aclnn.checks import check_overlap, to_device
-from ..aclnn.launch import allocate_result, launch
+from ..aclnn.launch import allocate_result, forbid_collecting, launch
 from ..arrays import AclArray
-from ..fallback import on_host
 from .copy import KERNELS as COPIES
 from .reduction import KERNELS as REDUCTIONS
 from .view import KERNELS as VIEWS
@@ -23,6 +23,7 @@ from .view import KERNELS as VIEWS
 _MASKS: Final = (ScalarType.Bool, ScalarType.Byte)
 _UNSIGNED: Final = (1 << 64) - 1
 
+_nonzero: Final = dc.host_kernel("aten::nonzero")
 _index_rule: Final = cached_rule("index.Tensor")
 _index_put_rule: Final = cached_rule("index_put_")
 
@@ -32,7 +33,8 @@ def _positions(indices: Sequence[Any]) -> list[Any]:
     replaced: list[Any] = []
     for index in indices:
         if isinstance(index, HasSpec) and index.dtype in _MASKS:
-            replaced += VIEWS["unbind.int"](on_host("nonzero", index), 1)
+            forbid_collecting()
+            replaced += VIEWS["unbind.int"](_nonzero(index), 1)
         else:
             replaced.append(index)
     return replaced

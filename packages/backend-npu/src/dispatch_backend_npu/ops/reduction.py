@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import cached_rule, is_contiguous
 
-from ..aclnn.launch import allocate_result, launch
+from ..aclnn.launch import allocate_result, forbid_collecting, launch
 from ..arrays import AclArray
-from ..fallback import on_host
 from .copy import KERNELS as COPIES
 from .view import KERNELS as VIEWS
 
@@ -49,7 +49,8 @@ def _make_variance(name: str, function: str) -> Callable[..., Any]:
         specs = rule(self, dim, correction=correction, keepdim=keepdim)
         freedom = 1 if correction is None else correction
         if int(freedom) != freedom:
-            return on_host(name, self, dim, correction=correction, keepdim=keepdim)
+            forbid_collecting()
+            return dc.host_kernel(f"aten::{name}")(self, dim, correction=correction, keepdim=keepdim)
         results = [allocate_result(spec) for spec in (specs if isinstance(specs, tuple) else (specs,))]
         launch(function, self, _dims(dim), int(freedom), keepdim, *results)
         return tuple(results) if isinstance(specs, tuple) else results[0]

@@ -7,15 +7,16 @@ laid out as the cpu's, which the shape rule says. A write is repeated on the dev
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import access
-from ..arrays.owners import ARRAY_TYPES, KEY_DEVICES, TYPE_MASKS, device_key
+from ..arrays.owners import ARRAY_TYPES, KEY_DEVICES, TYPE_MASKS, device_key, is_tensor
 from ..calls.traits import KernelTraits
 from ..devices import Device
 from ..errors import NoKernelError
 from ..keys.table import ARRAYS, keys_of
+from ..schema.check import bind
 from ..tracebacks import warn_caller
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["computed_on_host", "host_kernel", "run_on_host"]
 
+_HOST: Final = Device("cpu")
 _counts: Final[Counter[tuple[str, str]]] = Counter()
 
 
@@ -60,27 +62,38 @@ def host_kernel(operator: str) -> Callable[..., Any]:
 def run_on_host(op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:
     """Run an operator's kernel of the cpu on copies of a device's arrays (a boxed kernel, for a device's fallback).
 
-    The first call of each operator warns. Raises ``NoKernelError`` for an operator that returns a view, which no copy is,
-    and whatever the cpu's kernel raises.
+    The first call of each operator warns. One that draws numbers takes them from the device's generator, as its composite
+    does. Raises ``NoKernelError`` where the host has no kernel, and for an operator that returns a view of an array that can
+    be written to, which no copy is; and whatever the cpu's kernel raises, with a note that names the device.
     """
     signature = op._entry.signature
     assert signature is not None
-    values = [*args, *(kwargs[each.name] for each in signature.parameters[len(args) :])]
-    if any(result.kind == "view" for result in signature.results):
-        raise NoKernelError(f"{op.name}: the host cannot compute a view of a device's array")
-    arrays = [array for _, array in signature.tensors(values) if type(array) in ARRAY_TYPES]
+    values: tuple[Any, ...] = bind(signature.schema, args, kwargs, is_tensor)
+    arrays = [array for _, array in signature.tensors(values)]
     device = _find_device(arrays, values[signature.device_index] if signature.device_index is not None else None)
-    _count(device.type, op.name)
+    if any(each.type.startswith("Generator") for each in signature.parameters):
+        return _draw(op, device, values)
+    if any(each.kind == "view" and access.is_mutable(arrays[0]) for each in signature.results):
+        raise NoKernelError(
+            f"{op.name}: no kernel for the device {device.type!r}, and the host cannot compute a view of its arrays"
+        )
     copies: dict[int, Any] = {}
-    given = list(signature.map_tensors(lambda array: _to_host(array, copies), tuple(values)))
+    written = {id(array) for index, array in signature.tensors(values) if signature.parameters[index].writes}
+    given = list(signature.map_tensors(lambda array: _to_host(array, copies, written), values))
     if signature.device_index is not None:
-        given[signature.device_index] = Device("cpu")
+        given[signature.device_index] = _HOST
     positional, named = signature.split(tuple(given))
-    found = op(*positional, **named)
-    for index in signature.writes:
-        for array in values[index] if isinstance(values[index], (list, tuple)) else (values[index],):
-            if array is not None:
-                _write(array, copies[id(array)], device)
+    try:
+        found = op(*positional, **named)
+    except NoKernelError as error:
+        raise NoKernelError(f"{op.name}: neither the device {device.type!r} nor the host has a kernel") from error
+    except Exception as error:
+        error.add_note(f"raised by the host, which computes {op.name} for the device {device.type!r}")
+        raise
+    _count(device.type, op.name)
+    for index, array in signature.tensors(values):
+        if signature.parameters[index].writes:
+            _ops().aten.copy_(array, _ops().prims.device_put(copies[id(array)], device=device))
     results = []
     for result, made in zip(signature.results, signature.unpack(found), strict=True):
         if result.kind == "self":
@@ -90,6 +103,24 @@ def run_on_host(op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:
         else:
             results.append(_to_device(made, device))
     return signature.pack(results)
+
+
+def _draw(op: OpOverload, device: Device, values: Sequence[Any]) -> Any:
+    """Run the composite of an operator that draws numbers: it draws them on the host from the device's generator."""
+    from ..operators.kernel_handle import get_kernel
+
+    signature = op._entry.signature
+    assert signature is not None
+    try:
+        composite = get_kernel(op, "CompositeExplicitAutograd")
+    except NoKernelError as error:
+        raise NoKernelError(
+            f"{op.name}: no kernel for the device {device.type!r}, and no composition that draws from its generator"
+        ) from error
+    positional, named = signature.split(tuple(values))
+    found = composite(*positional, **named)
+    _count(device.type, op.name)
+    return found
 
 
 def _count(device: str, name: str) -> None:
@@ -102,13 +133,14 @@ def _count(device: str, name: str) -> None:
 
 
 def _find_device(arrays: Sequence[Any], named: Device | None) -> Device:
-    """Return the device of a call: that of its first array, or the one that a factory names."""
-    if not arrays:
-        assert named is not None
-        return named
-    (key,) = keys_of(TYPE_MASKS[type(arrays[0])] & ARRAYS)
-    reader = ARRAY_TYPES[type(arrays[0])].device_index
-    return Device(KEY_DEVICES[key.backend], None if reader is None else reader(arrays[0]))
+    """Return the device of a call: that of its first array that is not a number of the cpu's, or the one of a factory."""
+    for array in arrays:
+        (key,) = keys_of(TYPE_MASKS[type(array)] & ARRAYS)
+        name = KEY_DEVICES[key.backend]
+        if name != _HOST.type:
+            reader = ARRAY_TYPES[type(array)].device_index
+            return Device(name, None if reader is None else reader(array))
+    return _HOST if named is None else named
 
 
 def _ops() -> Any:
@@ -117,24 +149,29 @@ def _ops() -> Any:
     return registry.ops
 
 
-def _to_host(array: Any, copies: dict[int, Any]) -> Any:
+def _to_host(array: Any, copies: dict[int, Any], written: Collection[int]) -> Any:
     """Return a copy of an array on the cpu, with its strides; the same one for the same array."""
-    if type(array) not in ARRAY_TYPES:
-        return array
     found = copies.get(id(array))
     if found is None:
-        found = copies[id(array)] = _with_strides(_ops().prims.device_get(array), array)
+        found = _with_strides(_ops().prims.device_get(array), array)
+        if id(array) in written:
+            # The host may share the device's memory, where an error must leave nothing.
+            found = _with_strides(_ops().aten.clone(found), array)
+        copies[id(array)] = found
     return found
 
 
 def _with_strides(values: Any, array: Any) -> Any:
-    shape, strides = access.shape(array), access.strides(array)
-    if strides == access.strides(values) or 0 in shape:
+    """Return values on the cpu with the strides of an array, row by row for one that has none."""
+    shape = access.shape(values)
+    strides = access.strides(array) if access.has_strides(array) else access.row_major_strides(shape)
+    if strides == access.strides(values):
         return values
-    # Where strides are 0 the elements of a dimension are one.
-    single = [1 if stride == 0 else size for size, stride in zip(shape, strides, strict=True)]
     aten = _ops().aten
-    made = aten.empty_strided(single, list(strides), dtype=access.dtype(array), device=Device("cpu"))
+    # Where strides are 0 the elements of a dimension are one.
+    is_empty = 0 in shape
+    single = [1 if stride == 0 and not is_empty else size for size, stride in zip(shape, strides, strict=True)]
+    made = aten.empty_strided(single, list(strides), dtype=access.dtype(values), device=_HOST)
     for dim, (size, one) in enumerate(zip(shape, single, strict=True)):
         if size != one:
             values = aten.slice(values, dim, 0, 1)
@@ -154,10 +191,6 @@ def _to_device(value: Any, device: Device) -> Any:
         list(access.shape(value)), list(wanted), dtype=access.dtype(value), device=device
     )
     return _ops().aten.copy_(laid_out, made)
-
-
-def _write(array: Any, copy: Any, device: Device) -> None:
-    _ops().aten.copy_(array, _ops().prims.device_put(copy, device=device))
 
 
 def register_fallback(registry: Any, device: str, fallback: str | tuple[str, ...]) -> None:
