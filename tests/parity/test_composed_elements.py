@@ -168,6 +168,15 @@ def test_an_extremum_is_the_element_that_its_index_names(name):
         np.testing.assert_array_equal(np.signbit(host(found)), np.signbit(expected.numpy()))
 
 
+@pytest.mark.parametrize("name", ["max.dim", "min.dim"])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64"])
+def test_an_extremum_keeps_its_dtype(name, dtype):
+    values = np.array([[0, 1, 0], [1, 1, 0]], dtype)
+    (found, expected), _ = run_both(name, {"self": values, "dim": 1}, [(0, 1)])
+    assert host(found).dtype == expected.numpy().dtype
+    np.testing.assert_array_equal(host(found), expected.numpy())
+
+
 def test_ignored_targets_have_a_loss_of_zero_whatever_the_input():
     arguments = {
         "self": np.array([[np.nan, 1.0], [2.0, 3.0]]),

@@ -79,10 +79,11 @@ def _extremum_with_indices(name: str) -> Callable[..., tuple[Array, Array]]:
 
     def kernel(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
         RULES[f"{name}.dim"](meta_of(self), dim, keepdim)
-        found = cast(self, uint8) if dc.dtype(self) == bool_ else self
-        indices = getattr(aten, f"arg{name}").default(found, dim, True)
+        numbers = cast(self, uint8) if dc.dtype(self) == bool_ else self
+        indices = getattr(aten, f"arg{name}").default(numbers, dim, True)
         if not ndim(self):
             return aten.clone.default(self), aten.reshape.default(indices, ())
+        found = self
         if dc.dtype(self).is_floating_point:
             # The element itself, of which a zero of the other sign may be as large.
             count, behind = dc.shape(self)[dim], ndim(self) - 1 - wrap_dim(dim, ndim(self))
