@@ -213,12 +213,33 @@ def test_tensors_modules_and_sequences_have_its_methods(slate):
     assert not hasattr(net, "slates") and not hasattr(packed, "slates")
 
 
+def test_classes_have_the_methods_too(slate):
+    nn, x = torchlike.nn, torchlike.ones(2, 1)
+    packing = nn.utils.rnn.PackedSequence
+    assert hasattr(nn.Module, "slate") and nn.Module.slate(nn.Linear(1, 1), 1).weight.device.index == 1
+    assert packing.slate(nn.utils.rnn.pack_sequence([x])).is_slate and hasattr(packing, "is_slate")
+    for kind in (nn.Module, packing, torchlike.Tensor, type(x.slate())):
+        assert "slate" in dir(kind)
+    assert "is_slate" in dir(torchlike.Tensor) and "slate" in dir(nn.Linear(1, 1)) and "slate" in dir(x)
+    storage = x.untyped_storage()
+    assert not storage.is_slate and storage.slate(1).is_slate and storage.slate(1).device.index == 1
+    assert type(x.storage().slate(0, False)) is torchlike.TypedStorage and hasattr(torchlike.UntypedStorage, "is_slate")
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.slate = nn.Linear(1, 1)
+
+    assert isinstance(Net().slate, nn.Linear) and list(Net()._modules) == ["slate"]
+
+
 def test_the_methods_go_with_the_device():
     with Device("tablet").register():
         x = torchlike.ones(1)
         assert not x.is_tablet
-    for each in (x, torchlike.nn.Linear(1, 1)):
+    for each in (x, torchlike.nn.Linear(1, 1), torchlike.nn.Module, torchlike.Tensor):
         assert not hasattr(each, "tablet")
+    assert "tablet" not in dir(torchlike.Tensor)
     assert not hasattr(x, "is_tablet")
 
 

@@ -6,7 +6,7 @@ looks at each access. A device whose name tensors have for something else gets n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -16,12 +16,10 @@ from dispatch_core.tracebacks import api_boundary
 from ..names.lazy_attributes import LazyAttribute
 from ..names.lazy_names import LeftOut
 from ..tensors.tensor import Tensor
-from .absent_names import ABSENT, PLAIN
+from .absent_names import ABSENT, GIVERS, KNOWN, MOVED, PLAIN
 
-__all__ = ["GENERATED", "KNOWN", "find_part", "is_method_taken", "note_devices"]
+__all__ = ["GENERATED", "give_methods", "is_method_taken", "note_devices"]
 
-#: The devices whose names the core has told.
-KNOWN: Final[set[str]] = set()
 #: The devices whose methods the program asked for, be there a backend or not.
 GENERATED: Final[set[str]] = set()
 _QUESTION: Final = "is_"
@@ -36,6 +34,9 @@ class DeviceMethod(LeftOut):
         super().__init__(name)
         #: The attribute of torch's whose answer is no while there is no such device.
         self._before = before
+
+    def is_there(self) -> bool:
+        return self._before is not None or _has_methods(self._name.removeprefix(_QUESTION))
 
     @api_boundary
     def __get__(self, instance: Any, owner: type) -> Any:
@@ -111,8 +112,51 @@ def note_devices(names: Iterable[str]) -> None:
                 before = before.value
             kind = DeviceMethod if each == name else DeviceQuestion
             setattr(Tensor, each, kind(each, None if type(before) is LeftOut else before))
+        give_methods([name])
 
 
-def find_part(owner: Any, name: str) -> Callable[..., Any] | None:
-    """Return the method of a module, or of a packed sequence, that moves it to a device; None for other names."""
-    return partial(owner._move_to_device, name) if name in KNOWN and _has_methods(name) else None
+class MoveMethod:
+    """Stands in the class of modules, or of packed sequences, for a device's method or question.
+
+    A part of a module that has the name is found before it.
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        name = self._name
+        device = name.removeprefix(_QUESTION)
+        for kind in _PARTS if instance is not None else ():
+            if name in (found := vars(instance).get(kind, {})):
+                return found[name]
+        if _has_methods(device):
+            if device != name:
+                return self if instance is None else instance.data.device.type == device
+            return partial(_move_whole, name) if instance is None else partial(instance._move_to_device, name)
+        whose = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
+        raise AttributeError(
+            f"{whose} has no attribute {name!r}", name=name, obj=owner if instance is None else instance
+        )
+
+
+_PARTS: Final = ("_parameters", "_buffers", "_modules")
+
+
+def _move_whole(name: str, self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Move a module, or a packed sequence, to a device of this type."""
+    return self._move_to_device(name, *args, **kwargs)
+
+
+def give_methods(names: Iterable[str]) -> None:
+    """Give the classes of modules and packed sequences the methods of devices; their own names stay."""
+    for owner, is_asked in MOVED.items():
+        for name in names:
+            for each in (name, *([f"{_QUESTION}{name}"] if is_asked else [])):
+                if not hasattr(owner, each):
+                    setattr(owner, each, MoveMethod(each))
+
+
+GIVERS.append(give_methods)

@@ -54,6 +54,10 @@ class LeftOut:
     def __init__(self, name: str) -> None:
         self._name = name
 
+    def is_there(self) -> bool:
+        """Return whether asking for the name gives something now."""
+        return False
+
     @api_boundary
     def __get__(self, instance: Any, owner: type) -> Any:
         what = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from dispatch_core.tracebacks import trim_traceback
 
@@ -122,11 +122,6 @@ class Registrar(Tree):
             found = self.__dict__.get(kind)
             if found is not None and name in found:
                 return found[name]
-        if name[:1] != "_":
-            from ..device_modules.device_methods import find_part  # few modules are asked for what they lack
-
-            if (moves := find_part(self, name)) is not None:
-                return cast("Tensor", moves)
         try:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
         except AttributeError as error:

@@ -96,14 +96,20 @@ def export_tensor(
 def read_device(tensor: Tensor) -> tuple[int, int]:
     """Answer ``__dlpack_device__``; no memory is handed out yet.
 
-    Raises ``BufferError`` for a device or a layout without DLPack.
+    Raises ``ValueError`` for a device without DLPack, ``BufferError`` for a layout without it.
     """
     if tensor._dispatch_mask & LAYOUTS:
         raise BufferError(f"tensors of layout {layout_of(tensor)} have no DLPack")
     if tensor.is_cpu:
         materialize(tensor)
         return 1, 0
-    kind, index = _find_array(tensor).__dlpack_device__()
+    try:
+        array = _find_array(tensor)
+    except BufferError:
+        raise ValueError(
+            f"Unknown device type {tensor.device.type} for Dlpack\nHint: copy the tensor to the host first, with x.cpu()"
+        ) from None
+    kind, index = array.__dlpack_device__()
     return int(kind), int(index)
 
 
@@ -111,7 +117,7 @@ def _find_array(tensor: Tensor) -> Any:
     """Return the array of a tensor on another device than the cpu, where the library that it is of has DLPack."""
     array = materialize(tensor.detach())
     if not hasattr(type(array), "__dlpack__"):
-        raise BufferError(f"tensors on {tensor.device} have no DLPack\nHint: copy it to the host first, with x.cpu()")
+        raise BufferError(f"Cannot pack tensors on {tensor.device}\nHint: copy it to the host first, with x.cpu()")
     return array
 
 

@@ -65,7 +65,7 @@ class TensorConstructor(type):
 
     def __dir__(cls) -> list[str]:
         found = {name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items()}
-        return [name for name, value in found.items() if not isinstance(value, LeftOut)]
+        return [name for name, value in found.items() if not isinstance(value, LeftOut) or value.is_there()]
 
 
 class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):

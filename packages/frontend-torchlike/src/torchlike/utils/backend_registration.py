@@ -6,7 +6,7 @@ Here a device is brought by a backend, and has its module and its methods at onc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from ..device_modules.absent_names import PLAIN, TORCHS
 from ..device_modules.device_methods import GENERATED, note_devices
@@ -15,6 +15,8 @@ from ..names.spelling import spell
 __all__ = ["generate_methods_for_privateuse1_backend", "rename_privateuse1_backend"]
 
 _DEFAULT = "privateuseone"
+#: The kinds of objects, and the names of devices, for which programs have asked for methods.
+_given: Final[set[tuple[str, str]]] = set()
 _privateuse1_backend_name = _DEFAULT
 
 
@@ -66,24 +68,30 @@ def generate_methods_for_privateuse1_backend(
     for_storage: bool = False,
     unsupported_dtype: Sequence[Any] | None = None,
 ) -> None:
-    """Give tensors, modules and packed sequences the methods of the device that was named (source: ``torch.utils``).
+    """Give tensors, modules, packed sequences and storages the methods of the device that was named.
 
-    Those of a device whose backend has an interface are there already. Storages are only read here, and get none.
+    Those of a device whose backend has an interface are there already.
 
     Args:
-        for_tensor: Whether tensors get them, and with them modules and packed sequences.
-        for_module: Accepted.
-        for_packed_sequence: Accepted.
-        for_storage: Accepted.
+        for_tensor: Whether tensors are meant; storages have the methods that tensors have.
+        for_module: Whether modules are meant.
+        for_packed_sequence: Whether packed sequences are meant.
+        for_storage: Whether storages are meant.
         unsupported_dtype: Accepted.
 
-    Raises ``RuntimeError`` for a second call.
+    Raises ``RuntimeError`` for a second call for one of them.
     """
     name = _privateuse1_backend_name
-    if name in GENERATED:
-        raise RuntimeError(
-            f"The custom device module of <class '{spell('torchlike.Tensor')}'> has already been registered with is_{name}"
-        )
-    if for_tensor:
+    kinds = {"Tensor": for_tensor, "UntypedStorage": for_storage, "nn.Module": for_module}
+    for kind, is_meant in {**kinds, "nn.utils.rnn.PackedSequence": for_packed_sequence}.items():
+        if not is_meant:
+            continue
+        if (kind, name) in _given:
+            method = name if kind == "nn.Module" else f"is_{name}"
+            owner = spell(f"torchlike.{kind}")
+            raise RuntimeError(
+                f"The custom device module of <class '{owner}'> has already been registered with {method}"
+            )
+        _given.add((kind, name))
         GENERATED.add(name)
         note_devices([name])

@@ -9,6 +9,7 @@ from dispatch_core.tracebacks import trim_traceback
 
 from ...autograd.gradients import clear_gradient
 from ...compiler import compile as compile_function
+from ...device_modules.absent_names import add_moved
 from ..conversions import Convertible
 from ..global_hooks import ANY as _ANY_HOOK
 from ..global_hooks import (
@@ -268,3 +269,6 @@ class OptimizedModule(Module):
             super().__setattr__(name, value)
         else:
             setattr(self._orig_mod, name, value)
+
+
+add_moved(Module, is_asked=False)

@@ -10,6 +10,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
 from ...creation.factories import FACTORIES, as_tensor
+from ...device_modules.absent_names import add_moved
 from ...functions.operator_functions import FUNCTIONS
 from ...tensors.arguments import check_tensor
 from ...tensors.tensor import Tensor
@@ -82,16 +83,6 @@ class PackedSequence(PackedSequence_):
     def _move_to_device(self, name: str, *args: Any, **kwargs: Any) -> Self:
         return self.to(*(args or (name,)), **kwargs)
 
-    def __getattr__(self, name: str) -> Any:
-        from ...device_modules.device_methods import KNOWN, find_part  # few programs name devices so
-
-        device = name.removeprefix("is_")
-        if device != name and device in KNOWN:
-            return self.data.device.type == device
-        if (moves := find_part(self, name)) is not None:
-            return moves
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
-
     def pin_memory(self) -> Self:
         order, back = (
             None if each is None else each.pin_memory() for each in (self.sorted_indices, self.unsorted_indices)
@@ -129,6 +120,9 @@ class PackedSequence(PackedSequence_):
     def is_cuda(self) -> bool:
         """Whether the data is on a cuda device."""
         return self.data.device.type == "cuda"
+
+
+add_moved(PackedSequence, is_asked=True)
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
