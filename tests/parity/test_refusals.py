@@ -2,11 +2,15 @@
 
 import re
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
 import operator_calls as calls  # noqa: E402  # after the skip
+from comparison import attempt  # noqa: E402  # after the skip
+
+import dispatch_core as dc  # noqa: E402  # after the skip
 
 pytestmark = pytest.mark.no_pipeline(
     reason="a pipeline raises what depends on values later; the calls are compared at once"
@@ -93,3 +97,19 @@ def differences(name):
 def test_what_torch_refuses_is_refused_and_nothing_else(name):
     found = differences(name)
     assert not found, f"{len(found)} differences\n" + "\n".join(found[:20])
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize(("transposed", "gap"), [(False, 1), (False, 2), (True, 1), (True, 2)])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+def test_convolutions_of_integers_are_refused_where_torch_has_no_kernel(dims, transposed, gap, dtype):
+    image, weight = np.ones((2, 4, *[6] * dims), dtype), np.ones((4, 4, *[2] * dims), dtype)
+    for part in (image, image[:0]):
+        numbers = [None, [1] * dims, [0] * dims, [gap] * dims, transposed, [0] * dims, 1]
+        theirs, raised = attempt(torch.ops.aten.convolution, torch.tensor(part), torch.tensor(weight), *numbers)
+        ours, error = attempt(dc.ops.aten.convolution, part, weight, *numbers)
+        assert (raised is None) == (error is None), (raised, error)
+        if raised is None:
+            np.testing.assert_array_equal(ours, theirs.numpy())
+        else:
+            assert str(raised) in str(error)

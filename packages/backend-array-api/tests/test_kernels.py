@@ -43,6 +43,27 @@ def test_integers_to_negative_powers_are_those_of_the_cpu(device, dtype):
         assert compute(*there).tolist() == compute(base, exponent).tolist()
 
 
+def test_bools_are_added_as_on_the_cpu(device):
+    index, source = torchlike.tensor([0, 0, 2]), torchlike.tensor([False, True, False])
+    found = torchlike.tensor([False, False, True, True], device=device).index_add(
+        0, index.to(device), source.to(device)
+    )
+    assert found.tolist() == [True, False, True, True]
+
+
+def test_quotients_that_are_rounded_to_zero_keep_their_sign(device):
+    one, other = torchlike.tensor([0.0, -0.0, 0.5, -0.0]), torchlike.tensor([-2.0, 2.0, 4.0, -3.0])
+    found = torchlike.div(one.to(device), other.to(device), rounding_mode="floor")
+    assert found.signbit().tolist() == [True, True, False, False]
+
+
+def test_transforms_of_no_elements_have_none(device):
+    for name in ("fft", "ifft", "rfft", "irfft"):
+        expected = getattr(torchlike.fft, name)(torchlike.ones(0, 6))
+        found = getattr(torchlike.fft, name)(torchlike.ones(0, 6, device=device))
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+
+
 def test_operators_take_raw_arrays(device):
     x = torchlike.tensor([1.0, 4.0], device=device)._dispatch_data
     assert dc.ops.prims.device_get(dc.ops.aten.sqrt(x)).tolist() == [1.0, 2.0]

@@ -11,7 +11,7 @@ import jax.scipy.special
 
 from ..backend import array_api_backend
 from ..error_words import ErrorWords
-from ..kernels.pointwise import unary
+from ..kernels.pointwise import binary, unary
 from ..library import Array
 from ..tracers import in_64_bits, is_following, keep_planned_values, keep_values, read
 from ..xla import make_planner, write_slice
@@ -19,7 +19,10 @@ from ..xla import make_planner, write_slice
 
 @partial(jax.jit, static_argnames="add")
 def _assign_rows(array: Array, rows: Array, values: Array, *, add: bool) -> Array:
-    return array.at[rows].add(values) if add else array.at[rows].set(values)
+    if not add:
+        return array.at[rows].set(values)
+    # The sum of bools is whether one of them is true, as in torch; JAX adds none.
+    return array.at[rows].max(values) if array.dtype == bool else array.at[rows].add(values)
 
 
 def _assign(array: Array, key: Any, values: Array, add: bool) -> Array:
@@ -45,6 +48,14 @@ def _slice_scatter(array: Array, src: Array, dim: int, start: int, end: int, ste
     return array.at[(slice(None),) * dim + (slice(start, end, step),)].set(src)
 
 
+def _floor_divide(one: Array, other: Array) -> Array:
+    """Return the quotient rounded down; zeros have the quotient's sign, as in torch."""
+    found = jnp.floor_divide(one, other)
+    if not jnp.issubdtype(found.dtype, jnp.floating):
+        return found
+    return jnp.where(found == 0, jnp.copysign(found, one / other), found)
+
+
 words: Final = ErrorWords()
 
 
@@ -65,6 +76,7 @@ with jax.enable_x64(True):
         is_known=lambda array: not isinstance(array, jax.core.Tracer),
         kernels={
             "erf": lambda library: unary(library, "erf", jax.scipy.special.erf),
+            "floor_divide": lambda library: binary(library, "floor_divide", _floor_divide),
             "prims::slice": lambda library: _slice,
             "prims::slice_scatter": lambda library: _slice_scatter,
         },

@@ -12,6 +12,7 @@ import torch
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
+from dispatch_aten.shapes import RULES
 
 from ..backend import array_api_backend
 from ..library import Array, ArrayLibrary
@@ -25,7 +26,7 @@ if names := [name for name, module in list(sys.modules.items()) if module is tor
 import array_api_compat.torch  # it imports torch
 
 _NATIVE: Final = (  # torch's operators of the same names, which take no dtype
-    "_fft_c2c _fft_c2r _fft_r2c _linalg_eigh _linalg_eigvals _linalg_svd convolution erf fmod.Tensor geqrf"
+    "_linalg_eigh _linalg_eigvals _linalg_svd convolution erf fmod.Tensor geqrf"
     " index.Tensor index_put linalg_cholesky_ex linalg_eig linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor_ex"
     " linalg_matrix_exp linalg_qr linalg_solve_triangular relu scatter_add scatter_reduce.two sigmoid sort.stable"
 )
@@ -35,6 +36,23 @@ _BITS: Final = {torch.bfloat16: torch.int16, torch.float8_e4m3fn: torch.uint8, t
 
 def _native(name: str) -> Callable[[ArrayLibrary], Callable[..., Any]]:
     return lambda library: attrgetter(name if "." in name else f"{name}.default")(torch.ops.aten)
+
+
+def _transform(name: str) -> Callable[[ArrayLibrary], Callable[..., Any]]:
+    """Return a Fourier transform, which torch's library refuses for arrays without elements."""
+
+    def make(library: ArrayLibrary) -> Callable[..., Any]:
+        function, rule = _native(name)(library), RULES[name]
+
+        def kernel(self: Array, *args: Any) -> Array:
+            if self.numel():
+                return function(self, *args)
+            found = rule(library.meta(self), *args)
+            return library.full(found.shape, 0, found.dtype)
+
+        return kernel
+
+    return make
 
 
 def _get(array: Array) -> Any:
@@ -73,7 +91,8 @@ backend: Final = array_api_backend(
     array_types=(torch.Tensor,),
     get=_get,
     put=_put,
-    kernels={name: _native(name) for name in _NATIVE.split()},
+    kernels={name: _native(name) for name in _NATIVE.split()}
+    | {name: _transform(name) for name in ("_fft_c2c", "_fft_c2r", "_fft_r2c")},
     around=_refuse_graphs,
     device="cpu",
 )

@@ -89,7 +89,8 @@ def unary(library: ArrayLibrary, name: str, function: Callable[..., Any]) -> Ker
     return kernel
 
 
-def _binary(library: ArrayLibrary, name: str, function: Callable[..., Any]) -> Kernel:
+def binary(library: ArrayLibrary, name: str, function: Callable[..., Any]) -> Kernel:
+    """Return the kernel of a function of two arrays."""
     casts, cast = _Casts(library, name), library.cast
 
     def kernel(self: Array, other: Array) -> Array:
@@ -281,7 +282,7 @@ def _make_all(library: ArrayLibrary) -> Iterator[tuple[str, Kernel]]:
             function = _for_bool(library, function, "logical_and")
         elif name in ("lt", "le", "gt", "ge"):
             function = _in_bytes(library, function, gives_bool=True)
-        yield f"{name}.Tensor", _binary(library, f"{name}.Tensor", function)
+        yield f"{name}.Tensor", binary(library, f"{name}.Tensor", function)
         yield f"{name}.Scalar", _with_number(library, f"{name}.Scalar", function)
     for name, standard in PLAIN.items():
         if (function := getattr(xp, standard, None)) is not None:
@@ -289,12 +290,12 @@ def _make_all(library: ArrayLibrary) -> Iterator[tuple[str, Kernel]]:
                 function = _in_bytes(library, function, gives_bool=False)
             elif name == "pow.Tensor_Tensor":
                 function = _power(library)
-            yield name, (_with_number if name.endswith("_Scalar") else _binary)(library, name, function)
+            yield name, (_with_number if name.endswith("_Scalar") else binary)(library, name, function)
     for name, sign in (("add", "add"), ("sub", "subtract")):
         function = _for_bool(library, _sum_of(sign)(library), "logical_or")
         yield f"{name}.Tensor", _sum_kernel(library, f"{name}.Tensor", function)
         yield f"{name}.Scalar", _with_number(library, f"{name}.Scalar", function)
-    yield "fmod.Tensor", _binary(library, "fmod.Tensor", _fmod(library))
+    yield "fmod.Tensor", binary(library, "fmod.Tensor", _fmod(library))
     yield "where.self", _where(library)
     yield "relu", _relu(library)
 

@@ -33,11 +33,14 @@ from .changes import CHANGES, LAYOUTS, arrays_in
 from .drawing import MASKS, CallRow, Draw, Make
 
 #: Part of an operator's name → changes that are no calls of it: a degree of inf is computed for ever, unsorted elements are
-#: not found, gradients are floats, and the place of an element in memory is no matter of values.
+#: not found, gradients are floats, torch's own libraries multiply the zeros of a padded gradient by a nan or leave them out,
+#: and the place of an element in memory is no matter of values.
 UNFIT: Final = {
     "_polynomial_": ("nan",),
     "searchsorted": ("nan", "int64", "uint8", "bool"),
     "bucketize": ("nan", "int64", "uint8", "bool"),
+    "convolution_backward": ("nan", "int64", "uint8", "bool", "int and float"),
+    "conv_tbc_backward": ("nan", "int64", "uint8", "bool", "int and float"),
     "backward": ("int64", "uint8", "bool", "int and float"),
     "quantile": ("nan",),
     "polygamma_": ("int64", "uint8", "bool"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dispatch_aten.dtypes import int64
 from dispatch_aten.errors import OperatorError, ShapeError
 from dispatch_aten.promotion import result_type
 from dispatch_aten.shapes.meta import TensorMeta, channels_last_strides, contiguous, suggests_channels_last
@@ -12,6 +13,8 @@ from dispatch_aten.shapes.refusals import c_name, refuse_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from dispatch_aten.dtypes import ScalarType
 
 _SIDES: Final = ("depth", "height", "width")
 
@@ -186,6 +189,16 @@ def _check_dtypes(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None
     refuse_kinds("slow_conv2d_cpu", "b", input.dtype)
 
 
+def _check_kernel(dtype: ScalarType, g: ConvolutionGeometry) -> None:
+    """Refuse integers of fewer than 64 bits where torch's kernel has none: transposed, and with gaps in the kernel."""
+    if dtype == int64:
+        return
+    if g.transposed:
+        refuse_kinds(f"slow_conv_transpose{max(len(g.stride), 2)}d_out_cpu", "bi", dtype)
+    elif any(gap > 1 for gap in g.dilation):
+        refuse_kinds("slow_conv_dilated<>", "bi", dtype)
+
+
 def _fresh(shape: tuple[int, ...], like: TensorMeta, *layouts: TensorMeta) -> TensorMeta:
     """Describe a fresh result, with the channels innermost where one of ``layouts`` has them so."""
     if any(suggests_channels_last(each.shape, each.strides) for each in layouts):
@@ -203,6 +216,8 @@ def _convolution(
     transposed: bool,
     output_padding: Sequence[int],
     groups: int,
+    *,
+    is_forward: bool = True,
 ) -> TensorMeta:
     if weight.ndim < 3:
         raise ShapeError("weight should have at least three dimensions", argument="weight")
@@ -211,6 +226,8 @@ def _convolution(
     _check_channels(input.shape, weight.shape, None if bias is None else bias.shape, g)
     _check_dtypes(input, weight, bias)
     sizes = _check_sizes(input.shape, weight.shape, g)
+    if is_forward and 0 not in input.shape:
+        _check_kernel(input.dtype, g)
     channels = weight.shape[1] * groups if transposed else weight.shape[0]
     return _fresh((input.shape[0], channels, *sizes), input, input, weight)
 
@@ -232,7 +249,9 @@ def _convolution_backward(
     groups: int,
     output_mask: Sequence[bool],
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
-    made = _convolution(input, weight, None, stride, padding, dilation, transposed, output_padding, groups)
+    made = _convolution(
+        input, weight, None, stride, padding, dilation, transposed, output_padding, groups, is_forward=False
+    )
     if grad_output.shape != made.shape:
         raise ShapeError(
             f"expected a gradient of shape {list(made.shape)}, but got {list(grad_output.shape)}",
