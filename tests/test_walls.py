@@ -109,6 +109,10 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def shown_path(path: Path) -> Path:
+    return path.relative_to(PACKAGES if path.is_relative_to(PACKAGES) else PACKAGES.parent)
+
+
 def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool, bool]]:
     """Walk a tree; the flags are true inside functions, and where only a type checker looks."""
     todo = [(tree, False, False)]
@@ -139,7 +143,7 @@ def nodes(tree: ast.AST) -> dict[type[ast.AST], list[Any]]:
 def imports(path: Path) -> list[Import]:
     """Return every import of a file, calls of ``import_module`` with a plain string included."""
     package = module_name(path) if path.name == "__init__.py" else module_name(path).rpartition(".")[0]
-    found, file = [], path.relative_to(PACKAGES)
+    found, file = [], shown_path(path)
     for node, late, typed in _nodes(parse(path)):
         where = f"{file}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Import):
@@ -256,7 +260,7 @@ def attributes(path: Path) -> list[tuple[str, str, str]]:
         first, *rest = dotted_name(node.value).split(".")
         module = ".".join([bound.get(first, ""), *rest])
         if module in modules:
-            found.append((f"{path.relative_to(PACKAGES)}:{node.lineno}", module, node.attr))
+            found.append((f"{shown_path(path)}:{node.lineno}", module, node.attr))
     return found
 
 

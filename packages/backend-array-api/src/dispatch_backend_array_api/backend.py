@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import dispatch_core as dc
-from dispatch_core.planning import PlannedStep, Program
+from dispatch_core import PlannedStep, Program
 
 from .error_words import ErrorWords, refuse_failed
 from .kernels import make_kernels

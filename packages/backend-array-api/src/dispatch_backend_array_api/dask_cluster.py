@@ -23,7 +23,6 @@ import dask.array as da
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_core.caches import keep
 
 from .dask_chunks import shape_of
 from .library import Array
@@ -71,8 +70,9 @@ def compute(arrays: Sequence[Array]) -> list[Array]:
     _check(client)
     _addresses[:] = [client.scheduler.address]
     kept = _translate_loss(client, lambda: list(client.persist(list(arrays))))
-    for array, depth in zip(kept, depths, strict=True):
-        keep(_depths, array.name, depth, _KNOWN)
+    if len(_depths) > _KNOWN:
+        _depths.clear()
+    _depths.update((array.name, depth) for array, depth in zip(kept, depths, strict=True))
     kept = _with_sizes(kept)
     long = [
         place for place, depth in enumerate(depths) if depth >= settings.steps and kept[place].nbytes <= settings.small

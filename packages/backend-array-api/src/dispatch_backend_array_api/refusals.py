@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dispatch_aten.errors import DataDependentShapeError, DimensionError, MetaDataError, OperatorError, UnsupportedError
 from dispatch_aten.shapes import RULES
-from dispatch_core.errors import DispatchError
+from dispatch_core import DispatchError
 
 from .library import ArrayLibrary, Kernel
 

@@ -23,7 +23,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from dispatch_core.errors import BackendError
+from dispatch_core import BackendError
 
 _FOLLOWED: Final = re.compile(r"while tracing the function (?P<function>.+?) for (?P<by>\w+)\.?")
 

@@ -38,7 +38,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import jaxprs_in_params
 
-from dispatch_core.planning import Node, PlannedStep, Program, Value
+from dispatch_core import PlannedStep, Program
+from dispatch_core.planning import Node, Value
 
 from .error_words import OVERWRITES, ErrorWords, WordChain
 from .library import ArrayLibrary

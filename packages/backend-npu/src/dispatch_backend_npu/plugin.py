@@ -18,7 +18,7 @@ from .kernels import KERNELS, PRIMS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dispatch_core.planning import PlannedStep, Program
+    from dispatch_core import PlannedStep, Program
 
 hide_frames(__package__)
 

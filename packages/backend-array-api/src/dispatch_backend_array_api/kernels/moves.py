@@ -7,7 +7,6 @@ from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, ScalarType, get_default_dtype
-from dispatch_aten.promotion import scalar_dtype
 from dispatch_aten.shapes import RULES
 
 from ..library import Array, ArrayLibrary, Kernel, sample
@@ -21,7 +20,7 @@ def make(library: ArrayLibrary) -> dict[str, Kernel]:
         return xp.empty(tuple(size), dtype=library.dtype(dtype or get_default_dtype()), **library.options)
 
     def full(size: Sequence[int], fill_value: Any, *, dtype: ScalarType | None = None, **options: Any) -> Array:
-        return library.full(size, fill_value, dtype or scalar_dtype(sample(fill_value)))
+        return library.full(size, fill_value, dtype or dc.promote(sample(fill_value)))
 
     def clone(self: Array, *, memory_format: int | None = None) -> Array:
         return xp.asarray(self, copy=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
+import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.promotion import result_type
 from dispatch_aten.shapes import RULES, contiguous
 
 from ..library import Array, ArrayLibrary, Kernel, is_number, number, sample
@@ -56,7 +56,7 @@ _ALONE: Final = ((), (1,))
 
 def _computed_in(result: ScalarType, operands: Sequence[Any]) -> ScalarType:
     """Return the dtype to compute in: that of the result, unless it says less than the operands' common one."""
-    common = result_type(*operands)
+    common = dc.promote(*operands)
     return common if result is _BOOL or (common.is_complex and not result.is_complex) else result
 
 

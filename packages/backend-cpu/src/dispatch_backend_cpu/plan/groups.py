@@ -13,7 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from dispatch_core.planning import Node, PlannedStep, Program, Value
+from dispatch_core import PlannedStep, Program
+from dispatch_core.planning import Node, Value
 
 from ..arrays import numpy_dtype
 from ..ops.support.tape import Symbol, Tape

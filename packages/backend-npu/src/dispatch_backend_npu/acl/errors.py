@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from dispatch_core import errors
-from dispatch_core.errors import BackendError, BackendUnavailableError
+import dispatch_core as dc
+from dispatch_core import BackendError, BackendUnavailableError
 
 from .codes import error_name
 
@@ -89,5 +89,5 @@ class DeviceTimeoutError(AclError, TimeoutError):
         )
 
 
-class OutOfMemoryError(AclError, errors.OutOfMemoryError):
+class OutOfMemoryError(AclError, dc.OutOfMemoryError):
     """The device has no room for an allocation, even after the cache was emptied."""

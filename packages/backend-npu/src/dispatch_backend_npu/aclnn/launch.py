@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from dispatch_aten.shapes import HasSpec, TensorMeta
-from dispatch_core.caches import keep
 
 from .. import arrays as on_device
 from ..arrays import AclArray
@@ -109,5 +108,7 @@ def launch(function: str, *values: Any) -> None:
                 for kind, value in zip(kinds, values, strict=True)
             ],
         )
-        keep(_templates, cache_key, template, _CAPACITY)
+        if len(_templates) >= _CAPACITY:
+            _templates.clear()
+        _templates[cache_key] = template
     template.launch(arrays, numbers)

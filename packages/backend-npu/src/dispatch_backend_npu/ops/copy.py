@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import TensorMeta, cached_rule
-from dispatch_core.devices import Device
+from dispatch_core import Device
 
 from .. import arrays
 from ..aclnn.launch import allocate_result, launch

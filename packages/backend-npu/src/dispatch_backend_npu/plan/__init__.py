@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dispatch_core.planning import PlannedStep, Program
+from dispatch_core import PlannedStep, Program
 
 from .schedule import Schedule
 from .tasks import NodeTasks, read_node

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from dispatch_aten.shapes import storage_extent
-from dispatch_core.planning import Program, Value
+from dispatch_core import Program
+from dispatch_core.planning import Value
 
 from .tasks import NodeTasks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from dispatch_core.planning import PlannedStep, Program
+from dispatch_core import PlannedStep, Program
 
 from ..aclnn import pools
 from .arena import assign_offsets, nbytes_of

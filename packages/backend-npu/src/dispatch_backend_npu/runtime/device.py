@@ -26,9 +26,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from dispatch_core import note_device
-from dispatch_core.devices import Device
-from dispatch_core.errors import BackendError, BackendUnavailableError
+from dispatch_core import BackendError, BackendUnavailableError, Device, note_device
 from dispatch_core.interrupts import whole
 
 from ..acl import reports

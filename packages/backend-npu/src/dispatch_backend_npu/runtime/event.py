@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from dispatch_core.errors import BackendError
+from dispatch_core import BackendError
 
 from ..acl.constants import (
     ACL_EVENT_CAPTURE_STREAM_PROGRESS,

@@ -10,7 +10,7 @@ import ctypes
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.errors import BackendError
+from dispatch_core import BackendError
 from dispatch_core.forks import Order, forkable
 
 from ..acl.constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE

@@ -9,7 +9,7 @@ import ctypes
 import os
 from collections.abc import Mapping
 
-from dispatch_core.errors import BackendError
+from dispatch_core import BackendError
 
 from ..acl import toolkit
 from ..acl.constants import ACL_ERROR_UNINITIALIZE

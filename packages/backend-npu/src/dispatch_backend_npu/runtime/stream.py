@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from dispatch_core.errors import BackendError
+from dispatch_core import BackendError
 from dispatch_core.interrupts import Leaving
 
 from ..acl.constants import ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE
@@ -26,7 +26,7 @@ from .session import AclSession, Stage, at_finalize, at_timeout
 from .waiting import check_answers
 
 if TYPE_CHECKING:
-    from dispatch_core.devices import Device
+    from dispatch_core import Device
 
     from .event import Event
 

@@ -6,7 +6,7 @@ import math
 import os
 from typing import Final
 
-from dispatch_core.errors import BackendError
+from dispatch_core import BackendError
 
 from ..acl.constants import (
     ACL_ERROR_RT_EVENT_SYNC_TIMEOUT,

@@ -15,7 +15,8 @@ __all__ = ["promote"]
 def promote(*operands: Any) -> Any:
     """Return the dtype in which an element-wise operator computes on arrays, tensors and numbers.
 
-    An array that is not there yet, as in a plan, may be a pair of its dtype and its number of dimensions.
+    An array that is not there yet, as in a plan, may be a pair of its dtype and its number of dimensions, or the operator
+    library's description of it.
     It is a dtype of the operator library; the operator's result may have another one, as that of a comparison has (source:
     ``torch.result_type``). Raises ``OperatorNotFoundError`` where no operator library has declared its dtypes.
 

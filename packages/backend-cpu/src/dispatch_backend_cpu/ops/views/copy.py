@@ -10,7 +10,7 @@ import numpy as np
 from dispatch_aten import host
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import ArgumentTypeError, OperatorError
-from dispatch_core.devices import Device
+from dispatch_core import Device
 from dispatch_core.frontends import WINDOWS, is_pinned, memory_of
 
 from ...arrays import (
