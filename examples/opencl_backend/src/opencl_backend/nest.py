@@ -66,15 +66,14 @@ def run(
     items, arrays = prod(outer), [each.array for each in operands]
     if not items:
         return
-    sizes, strides = _merge(outer, [each.outer for each in operands])
-    inner_sizes, inner_strides = _merge(inner, [each.inner for each in operands])
-    geometry = [items, prod(inner), *sizes, *inner_sizes]
-    for array, steps, inner_steps in zip(arrays, strides, inner_strides, strict=True):
-        geometry += [array.storage_offset, *steps, *inner_steps]
+    dims = _merge(outer, [each.outer for each in operands])
+    inner_dims = _merge(inner, [each.inner for each in operands]) if code.body else []
     dtypes = tuple(str(each.dtype) for each in arrays)
     kinds = tuple("double" if isinstance(each, float) else "long" for each in numbers)
-    source = _write(code, dtypes, kinds, len(sizes), len(inner_sizes))
-    arguments: list[Any] = [np.array(geometry, np.int64), *(each.block.buffer for each in arrays)]
+    source = _write(code, dtypes, kinds, len(dims), len(inner_dims))
+    columns = [(items, *(each.storage_offset for each in arrays)), *dims, *inner_dims]
+    geometry = np.array(columns, np.int64).T.copy()
+    arguments: list[Any] = [geometry, *(each.block.buffer for each in arrays)]
     arguments += [np.float64(each) if isinstance(each, float) else np.int64(each) for each in numbers]
     blocks, index = [each.block for each in arrays], arrays[0].block.index
     reads, written = blocks[writes:], blocks[:writes]
@@ -84,18 +83,19 @@ def run(
     submit(_build(source), (-(-items // GROUP) * GROUP,), (GROUP,), *arguments, reads=reads, writes=written)
 
 
-def _merge(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """Merge dimensions that lie behind each other in every operand, so that most kernels have one; pad to a power of two."""
-    dims: list[tuple[int, ...]] = []  # a size, then a step for each operand
+def _merge(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """Return a size and a step of each operand for each dimension; such as lie behind each other everywhere are merged.
+
+    There is one, or four, or eight, the last ones without steps, so that few kernels differ by their number.
+    """
+    dims: list[tuple[int, ...]] = []
     for size, *steps in zip(sizes, *strides, strict=True):
         if dims and size != 1 and all(above == step * size for above, step in zip(dims[-1][1:], steps, strict=True)):
             dims[-1] = (dims[-1][0] * size, *steps)
         elif size != 1:
             dims.append((size, *steps))
-    none = (1, *[0] * len(strides))
-    dims = [none] * ((1 << max(len(dims) - 1, 0).bit_length()) - len(dims)) + dims
-    merged, *steps = map(list, zip(*dims, strict=True))
-    return merged, steps
+    most = 1 if len(dims) < 2 else max(4, 1 << (len(dims) - 1).bit_length())
+    return dims + [(1, *[0] * len(strides))] * (most - len(dims))
 
 
 @functools.lru_cache(4096)
@@ -105,35 +105,34 @@ def _write(code: Code, dtypes: tuple[str, ...], kinds: tuple[str, ...], outer: i
     parameters = [f"global {C_TYPES[dtype].memory} *m{i}" for i, dtype in enumerate(dtypes)]
     parameters += [f"const {kind} n{i}" for i, kind in enumerate(kinds)]
     parameters += ["global long *error", "const long launch"] if can_fail else []
-    starts = "".join(f"    long p{i} = g.at[{i}].offset;\n" for i in range(count))
+    starts = "".join(f"    long p{i} = g.at[{i}].first;\n" for i in range(count))
     begins = "".join(f"    long q{i} = p{i};\n" for i in range(count))
-    loop = f"""    for (long step = 0; step < g.steps; ++step) {{
+    loop = f"""    long steps = 1;
+    for (int d = 0; d < {inner}; ++d) steps *= g.size.inner[d];
+    for (long step = 0; step < steps; ++step) {{
 {begins}{_places("inner", "step", "q", inner, count)}{code.body}
     }}
 """
     return f"""{PRELUDE}{errors.MACRO if can_fail else ""}
-struct geometry {{
-    long items, steps, outer[{outer}], inner[{inner}];
-    struct {{ long offset, outer[{outer}], inner[{inner}]; }} at[{count}];
-}};
+struct dimensions {{ long first, outer[{outer}]{f", inner[{inner}]" if inner else ""}; }};
+struct geometry {{ struct dimensions size, at[{count}]; }};
 
 kernel void run(const struct geometry g, {", ".join(parameters)}) {{
     long item = get_global_id(0);
-    if (item >= g.items) return;
+    if (item >= g.size.first) return;
 {starts}{_places("outer", "item", "p", outer, count)}{code.before}
-{loop if code.body else ""}{code.after}
+{loop if inner else ""}{code.after}
 }}
 """
 
 
 def _places(dims: str, number: str, position: str, rank: int, operands: int) -> str:
     """Write the statements that add the steps to a place, given by its number, to the operands' positions."""
-    if rank == 1:
-        return "".join(f"    {position}{i} += {number} * g.at[{i}].{dims}[0];\n" for i in range(operands))
-    steps = "".join(f" {position}{i} += k * g.at[{i}].{dims}[d];" for i in range(operands))
-    return f"""    for (long rest = {number}, d = {rank - 1}; d >= 0; --d) {{
-        long k = rest % g.{dims}[d];
-        rest /= g.{dims}[d];{steps}
+    steps = " ".join(f"{position}{i} += k * g.at[{i}].{dims}[d];" for i in range(operands))
+    return f"""    for (long rest = {number}, d = {rank - 1}; d >= 0; --d) if (!d || g.size.{dims}[d] != 1) {{
+        long k = d ? rest % g.size.{dims}[d] : rest;
+        rest /= d ? g.size.{dims}[d] : 1;
+        {steps}
     }}
 """
 
