@@ -4,8 +4,9 @@ Note [The caller's streams]
     A captured function runs on the stream of its caller, which may be another one at each replay. So where its recording
     enters, leaves or orders the stream that was current at the call, the recorded call has `CALLER` instead. The first
     change of a device's stream keeps the caller's in the thread, and the last one gives it back; a replay that fails gives
-    back all. Whether a stream that the function names is the caller's is a guard of the recording. Events that it
-    records are told apart by their places, because it makes new ones at each call: replays record those of the first again.
+    back all. Whether a stream that the function names is the caller's is a guard of the recording; one that it has asked
+    for, as the current one, is that of each replay. Events that it records are told apart by their places, because it
+    makes new ones at each call: replays record those of the first again.
 """
 
 from __future__ import annotations
@@ -75,13 +76,17 @@ class CapturedStreams:
         self, device: Device, values: tuple[Any, ...], operator: str, guard: Callable[..., None]
     ) -> tuple[Any, ...]:
         """Return the arguments of an operator of ``streams`` as replays take them; ``guard`` adds a guard."""
-        if device not in self._callers:
-            self._callers[device] = values[2] if operator.endswith("enter") else read_stream(device)
+        self._callers.setdefault(device, values[2] if operator.endswith("enter") else read_stream(device))
         if operator.endswith("enter"):
             return device, *[self._translate_stream(device, each, guard) for each in values[1:]]
         made = RecordedEvent(len(self._events), values[1], is_own=operator.endswith("record"))
         event = self._events.setdefault(id(values[1]), made)
         return device, event, self._translate_stream(device, values[2], guard)
+
+    def name(self, device: Device, stream: Any, guard: Callable[..., None]) -> None:
+        """Take note that the function names a stream, before this becomes current; ``guard`` adds a guard."""
+        if stream == self._callers.setdefault(device, read_stream(device)):
+            guard(partial(_is_current, device, stream), True)
 
     def _translate_stream(self, device: Device, stream: Any, guard: Callable[..., None]) -> Any:
         if stream == self._callers[device]:

@@ -20,7 +20,7 @@ from .guards import find_interface
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
 
-__all__ = ["defer", "is_capturing", "run_recorded"]
+__all__ = ["defer", "find_recording", "note_named", "own_streams", "run_recorded"]
 
 _SCHEMAS = (
     "enter(Any device, Any stream, Any before) -> ()",
@@ -73,8 +73,7 @@ def defer(operator: str, device: Device, *objects: Any) -> bool:
         else:
             # They come before the event.
             outer.flush()
-    is_captured = session.recording is not None and session.recording.is_open
-    if not (session.waiting or is_captured):
+    if not (session.waiting or find_recording() is not None):
         return False
     session.order(_entries()[operator], device_key(device.type), (device, *objects))
     return True
@@ -89,10 +88,18 @@ def _list_outer(session: Any) -> list[Any]:
     return found
 
 
-def is_capturing() -> bool:
-    """Return whether a captured function records the calls of this thread."""
+def find_recording() -> Any:
+    """Return the recording of the captured function that runs, or None."""
     session = open_session()
-    return session is not None and session.recording is not None and bool(session.recording.is_open)
+    recording = None if session is None else session.recording
+    return recording if recording is not None and recording.is_open else None
+
+
+def note_named(device: Device, stream: Any, asked_in: Any) -> None:
+    """Tell a captured function's recording that it names a stream, unless this was ``asked_in`` it as the current one."""
+    recording = find_recording()
+    if recording is not None and recording is not asked_in:
+        recording.streams.name(device, stream, recording.guard)
 
 
 def run_recorded(what: str) -> None:
@@ -102,8 +109,9 @@ def run_recorded(what: str) -> None:
     """
     session = open_session()
     if session is not None:
-        if session.recording is not None and session.recording.is_open:
-            session.recording.refuse(
+        recording = find_recording()
+        if recording is not None:
+            recording.refuse(
                 f"{what} asks about work on a device", "call it outside of the captured function: a replay asks nothing"
             )
         for each in (*_list_outer(session), session):

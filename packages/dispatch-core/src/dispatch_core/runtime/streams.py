@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Self, TypeVar, cast
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 from .._record import Record
 from ..arrays.frontend import STREAM_BLOCKS, STREAMS_CHOSEN
@@ -17,7 +17,7 @@ from ..tracebacks import api_boundary
 from .guards import OnDevice, find_interface, resolve
 from .host_streams import AT_ONCE, HOST, find_place, name_of
 from .interface import DeviceInterface
-from .stream_operators import defer, is_capturing, run_recorded
+from .stream_operators import defer, find_recording, note_named, run_recorded
 from .synchronization import raise_reported
 
 __all__ = ["Event", "Stream", "current_stream", "default_stream", "has_streams", "set_stream"]
@@ -84,7 +84,7 @@ class Stream:
     Hint: the DeviceInterface of its plugin has no part 'streams'
     """
 
-    __slots__ = ("__weakref__", "device", "native_handle")
+    __slots__ = ("__weakref__", "_asked_in", "device", "native_handle")
 
     @api_boundary
     def __init__(
@@ -118,6 +118,8 @@ class Stream:
         self.device = device
         #: The backend's stream.
         self.native_handle = handle
+        #: The recording of a captured function that has asked for the current stream and got this.
+        self._asked_in: ref[Any] | None = None
 
     @property
     def device_index(self) -> int:
@@ -136,7 +138,7 @@ class Stream:
 
     def is_capturing(self) -> bool:
         """Return whether calls are recorded here for a captured function, instead of being queued."""
-        return is_capturing()
+        return find_recording() is not None
 
     @api_boundary
     def query(self) -> bool:
@@ -176,6 +178,7 @@ class Stream:
         before: Any = _NONE
         blocks = _thread.blocks
         count = len(blocks)
+        self._note_use()
         try:
             for guard in (OnDevice(interface, index), *[make() for make in STREAM_BLOCKS]):
                 guards.append(guard)
@@ -209,6 +212,11 @@ class Stream:
                     _remove(block)
                     _leave_all(block.guards)
             raise
+
+    def _note_use(self) -> None:
+        """Tell the recording of a captured function that this stream is used; see Note [The caller's streams]."""
+        if self.device.type not in AT_ONCE:
+            note_named(self.device, self.native_handle, self._asked_in and self._asked_in())
 
     def _find_block(self) -> _StreamBlock | None:
         """Return the thread's innermost block of this stream."""
@@ -300,6 +308,7 @@ class Event:
                 hint="make an event for each device",
             )
         self._stream = stream.native_handle
+        stream._note_use()
         if not defer("record", stream.device, self._handle, stream.native_handle):
             interface.events.record(self._handle, stream.native_handle)
 
@@ -308,6 +317,7 @@ class Event:
         """Make work that is queued on a stream from now on wait for this event; by default on the current stream."""
         if self._handle is not None:
             stream = current_stream(self.device_type) if stream is None else _check_stream(stream, self.device_type)
+            stream._note_use()
             if not defer("wait", stream.device, self._handle, stream.native_handle):
                 find_interface(self.device_type).events.wait(self._handle, stream.native_handle)
 
@@ -381,7 +391,11 @@ def current_stream(device: str | Device | int | None = None, kind: type[_S] | No
     """
     found = _resolve(device)
     interface, index = _with_streams(found)
-    return _wrap(found, interface.streams.current(index), kind)
+    stream = _wrap(found, interface.streams.current(index), kind)
+    recording = find_recording()
+    if recording is not None:
+        stream._asked_in = ref(recording)
+    return stream
 
 
 def default_stream(device: str | Device | int | None = None, kind: type[_S] | None = None) -> _S:
@@ -403,6 +417,7 @@ def set_stream(stream: Stream) -> None:
     """Make a stream the one that the thread works with on its device, and that device the thread's."""
     interface, index = _with_streams(stream.device)
     STREAMS_CHOSEN[:] = [True]
+    stream._note_use()
     with _naming(stream.device, "streams.exchange"), _restoring(interface, index):
         before = interface.streams.exchange(index, stream.native_handle)
     _leave_all(_thread.guards.pop(stream.device, []))

@@ -1,0 +1,128 @@
+"""Captured functions that work on several streams, called from any of them: nothing is read too early."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from racing_device import NAME, Racing, register
+
+import dispatch_core as dc
+import torchlike as t
+from dispatch_core.runtime import current_stream, default_stream
+
+pytestmark = pytest.mark.no_pipeline(reason="recorded calls are launched when they run")
+
+
+@pytest.fixture
+def racing():
+    with register():
+        yield Racing
+
+
+KINDS = {
+    "mul": lambda first, second: first * second * 0.1,
+    "add": lambda first, second: first + second,
+    "exp": lambda first, _: (first * 0.1).exp(),
+    "sum": lambda first, second: first.sum() + second,
+}
+
+
+def draw_function(draw, streams, has_gradient):
+    """Return a function of two tensors, some of whose calls are on the streams, and the same on the cpu."""
+    places = [None, *range(len(streams))]
+    steps = [
+        (draw.choice(places), draw.choice([*KINDS]), draw.random(), draw.random()) for _ in range(draw.randint(2, 8))
+    ]
+
+    def run(x, y, is_ordered=True):
+        caller = current_stream(NAME) if is_ordered else None
+        made = [(x, caller), (y, caller)]
+        for place, kind, *chosen in steps:
+            stream = caller if place is None or not is_ordered else streams[place]
+            (first, one), (second, other) = (made[int(share * len(made))] for share in chosen)
+            if is_ordered:
+                stream.wait_stream(one)
+                stream.wait_stream(other)
+            if stream is caller:
+                made.append((KINDS[kind](first, second), stream))
+                continue
+            with stream:
+                made.append((KINDS[kind](first, second), stream))
+        for _, stream in made if is_ordered else ():
+            caller.wait_stream(stream)
+        loss = sum(each.sum() for each, _ in made)
+        if has_gradient:
+            loss.backward()
+        return loss.detach()
+
+    return run
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_drawn_functions_from_drawn_streams(seed, racing):
+    draw = random.Random(seed)
+    streams = [dc.Stream(NAME) for _ in range(2)]
+    has_gradient = draw.random() < 0.5
+    function = draw_function(draw, streams, has_gradient)
+    captured = t.capture(function)
+    weight, same = (
+        t.tensor([0.1, 0.2, 0.3], dtype=t.float64, requires_grad=has_gradient, device=each) for each in places
+    )
+    for _ in range(8):
+        x = t.tensor([draw.gauss(0, 1) for _ in range(3)], dtype=t.float64)
+        given, caller = x.to(NAME), draw.choice([default_stream(NAME), *streams])
+        with caller:
+            caller.wait_stream(default_stream(NAME))
+            found, expected = captured(given, weight), function(x, same, is_ordered=False)
+            np.testing.assert_allclose(found.item(), expected.item(), rtol=1e-9)
+            if has_gradient:
+                np.testing.assert_allclose(weight.grad.tolist(), same.grad.tolist(), rtol=1e-9)
+                weight.grad = same.grad = None
+        default_stream(NAME).wait_stream(caller)
+        assert racing.lane() is racing.lanes[0]
+    assert racing.races == []
+    assert captured.stats().replays > 0
+
+
+places = NAME, "cpu"
+
+
+def test_a_stream_that_is_named_stays_the_same_whoever_calls(racing):
+    side, other, x = dc.Stream(NAME), dc.Stream(NAME), t.ones(3, device=NAME, dtype=t.float64)
+    side.wait_stream(default_stream(NAME))
+
+    @t.capture
+    def compute(x):
+        with side:
+            return x.exp()
+
+    for caller in (side, other):
+        with caller:
+            for _ in range(4):
+                compute(x)
+    assert side.native_handle.launched.count("exp") == 8
+    assert compute.stats().replays == 4
+    assert compute.stats().variants == 2
+
+
+def test_the_current_stream_that_is_asked_for_is_the_caller_s(racing):
+    side = dc.Stream(NAME)
+    x = t.ones(3, device=NAME, dtype=t.float64)
+
+    @t.capture
+    def compute(x):
+        side.wait_stream(current_stream(NAME))
+        with side:
+            found = x.exp()
+        current_stream(NAME).wait_stream(side)
+        return found
+
+    callers = [default_stream(NAME), dc.Stream(NAME), dc.Stream(NAME)]
+    for caller in callers * 2:
+        caller.wait_stream(default_stream(NAME))
+        with caller:
+            compute(x).tolist()
+    assert compute.stats().replays == 4
+    assert racing.races == []
