@@ -7,6 +7,7 @@ knows.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 
 import numpy as np
@@ -49,11 +50,18 @@ class Grid:
         self.index = Racing.index
 
 
+class _Chosen(threading.local):
+    """The streams that a thread has chosen, by index."""
+
+    def __init__(self):
+        self.streams = {}
+
+
 class Racing:
-    """The device's state: the thread's index and streams, and the races."""
+    """The device's state: its index, the threads' streams, and the races."""
 
     index = 0
-    chosen: dict
+    chosen: _Chosen
     races: list
     lanes: list
     #: How kernels report that they have failed, after they have returned: by "number", by "stream" alone, or not.
@@ -65,7 +73,7 @@ class Racing:
 
     @classmethod
     def reset(cls):
-        cls.index, cls.chosen, cls.races, cls.reports = 0, {}, [], []
+        cls.index, cls.chosen, cls.races, cls.reports = 0, _Chosen(), [], []
         cls.lanes = [Lane(index, f"default {index}") for index in range(2)]
 
     @classmethod
@@ -106,12 +114,12 @@ class Streams:
 
     @staticmethod
     def current(index):
-        return Racing.chosen.get(index) or Racing.lanes[index]
+        return Racing.chosen.streams.get(index) or Racing.lanes[index]
 
     @staticmethod
     def exchange(index, stream):
         before = Streams.current(index)
-        Racing.chosen[index] = stream
+        Racing.chosen.streams[index] = stream
         return before
 
     @staticmethod

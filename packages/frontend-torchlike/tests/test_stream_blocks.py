@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+import sys
 import threading
 
 import pytest
@@ -116,3 +118,65 @@ def test_transforms_know_the_arrays_of_a_device_that_is_registered_again():
                 assert t.vmap(lambda row: row * row)(x).tolist() == [1.0, 4.0]
                 assert t.func.grad(lambda row: (row * row).sum())(x).tolist() == [2.0, 4.0]
             assert other.tolist() == [1.0]
+
+
+def test_threads_in_one_pipeline_work_on_their_own_streams(racing):
+    streams, x = [dc.Stream(NAME) for _ in range(3)], t.tensor([0.1, 0.2, 0.3], device=NAME)
+    for stream in streams:
+        stream.wait_stream(default_stream(NAME))
+    found = {}
+
+    def work(number):
+        with streams[number]:
+            value = x
+            for _ in range(20):
+                value = value.exp() * 0.1 if number else value.tanh() + 1
+            found[number] = value
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for _ in range(5):
+            with dc.pipeline():
+                contexts = [contextvars.copy_context() for _ in streams]
+                threads = [
+                    threading.Thread(target=each.run, args=(work, number)) for number, each in enumerate(contexts)
+                ]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+            for number, stream in enumerate(streams):
+                default_stream(NAME).wait_stream(stream)
+                assert found[number].isfinite().all()
+    finally:
+        sys.setswitchinterval(interval)
+    counts = [(each.native_handle.launched.count("tanh"), each.native_handle.launched.count("exp")) for each in streams]
+    assert counts == [(100, 0), (0, 100), (0, 100)]
+    assert racing.races == []
+
+
+def test_a_value_that_another_thread_reads_is_made_on_the_stream_of_its_call(racing):
+    stream, x, found = dc.Stream(NAME), t.tensor([0.1, 0.2, 0.3], device=NAME), []
+    stream.wait_stream(default_stream(NAME))
+    with dc.pipeline() as pipe, stream:
+        pipe.flush()
+        value = x.exp()
+        thread = threading.Thread(target=lambda: found.append(value.tolist()))
+        thread.start()
+        thread.join()
+        assert "exp" in stream.native_handle.launched
+    x.exp()
+    assert "exp" in racing.lanes[0].launched
+
+
+def test_calls_after_a_block_are_launched_where_they_were_recorded(racing):
+    stream, x = dc.Stream(NAME), t.tensor([0.1, 0.2, 0.3], device=NAME)
+    stream.wait_stream(default_stream(NAME))
+    with dc.pipeline() as pipe:
+        with stream:
+            inside = x.exp()
+            pipe.flush()
+        outside = x.tanh()
+    assert (stream.native_handle.launched, "tanh" in racing.lanes[0].launched) == (["exp"], True)
+    assert inside is not outside

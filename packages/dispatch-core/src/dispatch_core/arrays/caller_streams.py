@@ -114,9 +114,9 @@ def enter_stream(device: Device, stream: Any, before: Any) -> None:
     if before is CALLER:
         _thread.callers[device] = read_stream(device)
     entered = find_stream(device, stream)
+    exchange_stream(device, entered)
     if stream is CALLER:
         _thread.callers.pop(device, None)
-    exchange_stream(device, entered)
 
 
 def find_stream(device: Device, stream: Any) -> Any:
@@ -128,5 +128,6 @@ def find_stream(device: Device, stream: Any) -> Any:
 
 def restore_callers() -> None:
     """Make the caller's streams current again, after a replay that has failed."""
-    while _thread.callers:
-        exchange_stream(*_thread.callers.popitem())
+    for device, stream in list(_thread.callers.items()):
+        exchange_stream(device, stream)
+        _thread.callers.pop(device, None)

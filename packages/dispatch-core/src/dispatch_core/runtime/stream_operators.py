@@ -6,7 +6,9 @@ defined at the first need, in the namespace ``streams``.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from functools import cache
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ..arrays.caller_streams import enter_stream, find_stream
@@ -62,10 +64,11 @@ def _define() -> dict[str, OperatorEntry]:
 def defer(operator: str, device: Device, *objects: Any) -> bool:
     """Record a call in the open pipeline, behind the calls that wait there; return False where none waits."""
     session = open_session()
-    if session is None:
+    if session is None or (operator == "enter" and session.streams_of not in {0, get_ident()}):
         return False
     for outer in _list_outer(session):
         if not outer.waiting:
+            _note_left(outer, operator, device, objects)
             continue
         if operator == "enter":
             # Its calls are launched on the stream that was current at them.
@@ -74,9 +77,22 @@ def defer(operator: str, device: Device, *objects: Any) -> bool:
             # They come before the event.
             outer.flush()
     if not (session.waiting or find_recording() is not None):
+        _note_left(session, operator, device, objects)
         return False
     session.order(_entries()[operator], device_key(device.type), (device, *objects))
     return True
+
+
+def _note_left(session: Any, operator: str, device: Device, objects: tuple[Any, ...]) -> None:
+    """Take note of the stream on which the next calls will run, where none before them waits."""
+    if operator == "enter":
+        session.streams_left[device] = objects[0]
+
+
+def own_streams() -> list[AbstractContextManager[object]]:
+    """Return guards for a block of a stream: of an open pipeline, which records the streams of one thread."""
+    session = open_session()
+    return [] if session is None or find_recording() is not None else [session.own_streams()]
 
 
 def _list_outer(session: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final, Self, TypeVar, cast
 from weakref import WeakValueDictionary, ref
 
@@ -17,7 +17,7 @@ from ..tracebacks import api_boundary
 from .guards import OnDevice, find_interface, resolve
 from .host_streams import AT_ONCE, HOST, find_place, name_of
 from .interface import DeviceInterface
-from .stream_operators import defer, find_recording, note_named, run_recorded
+from .stream_operators import defer, find_recording, note_named, own_streams, run_recorded
 from .synchronization import raise_reported
 
 __all__ = ["Event", "Stream", "current_stream", "default_stream", "has_streams", "set_stream"]
@@ -180,24 +180,26 @@ class Stream:
         count = len(blocks)
         self._note_use()
         try:
-            for guard in (OnDevice(interface, index), *[make() for make in STREAM_BLOCKS]):
+            for guard in (OnDevice(interface, index), *own_streams(), *[make() for make in STREAM_BLOCKS]):
                 guards.append(guard)
                 guard.__enter__()
             with _naming(self.device, "streams.exchange"):
-                before = interface.streams.exchange(index, self.native_handle)
+                # Asked for first: an interrupt may fall inside of a vendor's function.
+                before = interface.streams.current(index)
+                interface.streams.exchange(index, self.native_handle)
             blocks.append(_StreamBlock(self, guards, before))
             defer("enter", self.device, self.native_handle, before)
             return self
         except BaseException:
             if before is not _NONE:
-                interface.streams.exchange(index, before)
+                with suppress(Exception):  # it may be what has failed
+                    interface.streams.exchange(index, before)
                 del blocks[count:]
             _leave_all(guards)
             raise
 
     @whole
-    def __exit__(self, *exception: object) -> None:
-        block: _StreamBlock | None = None
+    def __exit__(self, *exception: object, block: _StreamBlock | None = None) -> None:  # set before the first line
         try:
             block = self._find_block()
             self._leave(block)
@@ -422,7 +424,7 @@ def set_stream(stream: Stream) -> None:
         before = interface.streams.exchange(index, stream.native_handle)
     _leave_all(_thread.guards.pop(stream.device, []))
     if stream.native_handle != interface.streams.default(index):
-        guards = _thread.guards[stream.device] = [make() for make in STREAM_BLOCKS]
+        guards = _thread.guards[stream.device] = [*own_streams(), *[make() for make in STREAM_BLOCKS]]
         for guard in guards:
             guard.__enter__()
     defer("enter", stream.device, stream.native_handle, before)

@@ -71,7 +71,7 @@ class ReplayWriter:
             lines += [
                 "try:",
                 *indent([*body, *rebound] if donates else body),
-                f"except {'BaseException' if donates else 'Exception'} as error:",
+                f"except {'BaseException' if donates or orders_streams else 'Exception'} as error:",
                 "    fault = fail(error)",
                 "else: fault = None",
             ]

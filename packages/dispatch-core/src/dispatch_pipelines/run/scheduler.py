@@ -51,7 +51,7 @@ from .executors import Executor, mark_failed, place_of
 from .late_results import compute_kept, watch_results
 from .limits import MANY
 from .step_queue import StepQueue
-from .stream_changes import StreamChanges
+from .stream_changes import StreamChanges, is_elsewhere
 
 if TYPE_CHECKING:
     from dispatch_core.keys import context
@@ -211,6 +211,8 @@ class Scheduler(StepQueue):
         """Run all records by one plan; return False where there can be none. See Note [Whole plans]."""
         if len(self.records) < 2 or self._steps or self._running or self.orders_streams or has_poisoned_arrays():
             return False
+        if self.streams_left and is_elsewhere(self.streams_left):
+            return False
         executor = self.executor
         if not (executor.allows_whole_plans and (self.outer is None or self.outer.is_empty)):
             return False
@@ -284,7 +286,8 @@ class Scheduler(StepQueue):
         failed = False
         self._running += 1
         try:
-            with StreamChanges(steps) if self.orders_streams else nullcontext() as changes:
+            is_ordered = self.orders_streams or is_elsewhere(self.streams_left)
+            with StreamChanges(steps, self.streams_left) if is_ordered else nullcontext() as changes:
                 for state, group in _split_by_masks(steps):
                     with paused(state):
                         failed |= self.executor.run(group, changes)

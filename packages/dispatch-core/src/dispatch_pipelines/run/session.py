@@ -27,6 +27,7 @@ from ..record.steps import Step, step_type
 from .executors import with_arrays
 from .lock import forget_others
 from .scheduler import Scheduler
+from .stream_changes import OwnStreams
 
 if TYPE_CHECKING:
     from ..capture.capturing import Recording
@@ -55,6 +56,9 @@ class Session(Scheduler):
         super().__init__(options)
         #: Whether the user promises not to write to memory that tensors share.
         self.ignores_lent: bool = options["inputs_unchanged"]
+        #: The threads in open blocks of streams, and the one whose changes of streams are recorded; see `stream_changes`.
+        self.stream_threads: list[int] = []
+        self.streams_of = 0
         #: The blocks that are open, in all contexts.
         self.blocks: list[Block] = []
         _sessions.add(weakref.ref(self, _sessions.discard))
@@ -80,6 +84,7 @@ class Session(Scheduler):
     def open(self, outer: Session | None) -> None:
         """Begin to record inside another session, or inside none."""
         self.outer, self.is_closed, self.is_unfinished, self.is_open = outer, False, True, True
+        self.streams_left.clear()
         self.count_remaining()
 
     def shut(self) -> None:
@@ -225,6 +230,10 @@ class Session(Scheduler):
             self.written_keys.update(written)
         if len(self.records) >= self.remaining:
             self.check_limits()
+
+    def own_streams(self) -> OwnStreams:
+        """Return a guard for a block of a stream."""
+        return OwnStreams(self)
 
     def order(self, entry: Any, key: DispatchKey, values: tuple[Any, ...]) -> None:
         """Record that the current stream of a device changes, or an event, by an operator of ``streams``."""

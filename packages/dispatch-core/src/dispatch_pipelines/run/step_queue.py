@@ -43,6 +43,8 @@ class StepQueue:
         self._steps: list[Step] = []
         #: The storage keys of the memory that they write to; None among them is memory that no other value shares.
         self.written_keys: set[Hashable] = set()
+        #: Where calls that are recorded now will run, if their streams do not change, by device.
+        self.streams_left: dict[Any, Any] = {}
         self.stats = Stats()
         #: Held while steps run; see Note [Records become steps].
         self.lock = PipelineLock()

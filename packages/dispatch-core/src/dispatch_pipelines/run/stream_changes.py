@@ -5,23 +5,32 @@ Note [Streams of recorded calls]
     of ``streams``. Where there are such steps all that is observable runs, in its order: a call that is needed alone would
     run on another stream than its own. Each flush begins with the stream that was current before the first change, and ends
     with the one that is current now. Between steps on two streams, of which one reads what the other makes, the flush
-    puts an event; what was made before the flush is ordered by the program, as in eager calls.
+    puts an event; what was made before the flush is ordered by the program, as in eager calls. A flush by another thread,
+    which reads a value, works on the streams of the calls, too.
+
+    The changes are those of one thread: a block of a stream that another one enters meanwhile, in the same pipeline,
+    runs its calls at once (`OwnStreams`). Calls that another thread records outside of such blocks are not told apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Self
 
 from dispatch_core.arrays.caller_streams import CALLER, exchange_stream, read_stream
 from dispatch_core.arrays.owners import KEY_DEVICES
 from dispatch_core.discovery import loader
 from dispatch_core.interrupts import Leaving
+from dispatch_core.keys import context
+
+from ..record.blocks import paused
 
 if TYPE_CHECKING:
     from dispatch_core.devices import Device
 
     from ..record.steps import Step
+    from .session import Session
 
 _ENTER = "streams::enter"
 
@@ -29,27 +38,37 @@ _ENTER = "streams::enter"
 class StreamChanges(Leaving):
     """The streams of a flush: those at its beginning, those that are current now, and which step ran on which."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[Step], left: dict[Device, Any]) -> None:
+        #: The streams that the flush before this one has left, by their devices; this one notes its own.
+        self._left = left
         #: The device of each change, the stream before the first one, and the one that is current now.
-        self._first: dict[Device, Any] = {}
+        self._first = dict(left)
+        self._last: dict[Device, Any] = {}
         for step in steps:
             if step.name == _ENTER:
-                device, _, before = step.values
-                self._first.setdefault(device, before)
+                device, entered, before = step.values
+                if device not in self._last:
+                    self._first[device] = before
+                self._last[device] = entered
         self._now: dict[Device, Any] = {}
         #: id of a pending value → the stream that the step which made it ran on.
         self._made: dict[int, tuple[Device, Any]] = {}
 
     def __enter__(self) -> Self:
-        for device, before in self._first.items():
-            self._now[device] = read_stream(device)
-            if before is not CALLER:
-                exchange_stream(device, before)
-        return self
+        try:
+            for device, before in self._first.items():
+                self._now[device] = read_stream(device)
+                if before is not CALLER:
+                    exchange_stream(device, before)
+            return self
+        except BaseException:
+            self._leave()
+            raise
 
     def _leave(self) -> None:
         for device, stream in self._now.items():
             exchange_stream(device, stream)
+        self._left.update(self._last)
 
     def begin(self, steps: Sequence[Step]) -> None:
         """Make the current stream wait for what others make for steps that run next; note what these make."""
@@ -80,3 +99,38 @@ class StreamChanges(Leaving):
         event = events.create(device.index or 0)
         events.record(event, before)
         events.wait(event, after)
+
+
+def is_elsewhere(streams: dict[Device, Any]) -> bool:
+    """Return whether one of the streams is not the current one of its device."""
+    return any(read_stream(device) != stream for device, stream in streams.items())
+
+
+class OwnStreams(Leaving):
+    """Keeps the calls of a stream's block out of a pipeline in which another thread works with streams of its own."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._pause: paused | None = None
+        self._is_in = False
+
+    def __enter__(self) -> Self:
+        session, thread = self._session, get_ident()
+        # The first is the one whose changes are recorded: an entry and a look, which no other thread comes between.
+        session.stream_threads.append(thread)
+        self._is_in = True
+        if session.stream_threads[0] != thread:
+            self._pause = paused(context.current())
+            self._pause.__enter__()
+        elif session.orders_streams and session.streams_of != thread:
+            session.flush()
+        session.streams_of = session.stream_threads[0]
+        return self
+
+    def _leave(self) -> None:
+        if self._pause is not None:
+            self._pause.__exit__(None, None, None)
+            self._pause = None
+        if self._is_in:
+            self._is_in = False
+            self._session.stream_threads.remove(get_ident())

@@ -86,10 +86,11 @@ class StreamOrder:
             return
         stream = default_stream(device) if node.stream is None else node.stream
         self._met.add(stream)
-        if stream != self._find_caller(device):
-            stream.__enter__()
-            self._is_entered = True
         self._current = stream
+        if stream != self._find_caller(device):
+            # In this order: a stream that an interrupt has kept from being entered is left without effect.
+            self._is_entered = True
+            stream.__enter__()
         self._wait(node, stream)
         for edge in node.next:
             # What others have brought to its inputs is added to here.
@@ -98,7 +99,7 @@ class StreamOrder:
 
     def leave(self, node: Node | None = None) -> None:
         """Make the caller's stream current again, and note where the gradients of a node's inputs come from."""
-        stream, self._current = self._current, None
+        stream = self._current
         if stream is None:
             return
         if node is not None:
@@ -106,8 +107,9 @@ class StreamOrder:
                 if edge is not None:
                     self._note(edge.node, stream)
         if self._is_entered:
-            self._is_entered = False
             stream.__exit__(None, None, None)
+            self._is_entered = False
+        self._current = None
 
     def come_to(self, node: Node) -> None:
         """Make the caller's streams wait for a node's gradients: there a leaf takes them, and so does who asks for them."""
