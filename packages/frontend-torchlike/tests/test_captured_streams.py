@@ -126,3 +126,20 @@ def test_the_current_stream_that_is_asked_for_is_the_caller_s(racing):
             compute(x).tolist()
     assert compute.stats().replays == 4
     assert racing.races == []
+
+
+def test_a_stream_of_the_cpu_changes_nothing_in_a_pipeline_or_a_captured_function():
+    stream, x = dc.Stream("cpu"), t.ones(3)
+    with dc.pipeline():
+        y = x + 1
+        with stream:
+            z = y * 2
+    assert z.tolist() == [4, 4, 4]
+
+    @t.capture
+    def compute(x):
+        with stream:
+            return x + 1
+
+    assert [compute(x).tolist() for _ in range(4)] == [[2, 2, 2]] * 4
+    assert compute.stats().replays == 2

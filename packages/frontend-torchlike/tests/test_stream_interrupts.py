@@ -34,18 +34,18 @@ class Programs:
         self.x = t.tensor([0.1, 0.2], device=NAME)
         self.leaf = t.tensor([0.1, 0.2], device=NAME, requires_grad=True)
         self.first.wait_stream(default_stream(NAME))
-        self.replay = t.capture(self.eager)
+        self.captured_eager = t.capture(self.eager)
 
     def eager(self):
         with self.first:
             return self.x.exp()
 
-    def nested(self):
+    def inner(self):
         with self.first, self.second:
             self.second.wait_stream(self.first)
             return self.x.exp()
 
-    def recorded(self):
+    def pipeline(self):
         with dc.pipeline():
             with self.first:
                 y = self.x.exp()
@@ -53,8 +53,8 @@ class Programs:
             event.wait()
             return y + 1
 
-    def captured(self):
-        return self.replay()
+    def replays(self):
+        return self.captured_eager()
 
     def backward(self):
         with self.first:
@@ -97,7 +97,7 @@ def interrupt(program, place):
     return seen
 
 
-@pytest.mark.parametrize("name", ["eager", "nested", "recorded", "captured", "backward"])
+@pytest.mark.parametrize("name", ["eager", "inner", "pipeline", "replays", "backward"])
 def test_an_interrupt_leaves_the_caller_s_stream(name):
     plain = t.ones(2)
     with register():

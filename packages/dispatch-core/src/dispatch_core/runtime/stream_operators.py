@@ -18,6 +18,7 @@ from ..bookkeeping.transactions import run_outside
 from ..devices import Device
 from ..pipelines import open_session
 from .guards import find_interface
+from .host_streams import AT_ONCE
 
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
@@ -64,7 +65,11 @@ def _define() -> dict[str, OperatorEntry]:
 def defer(operator: str, device: Device, *objects: Any) -> bool:
     """Record a call in the open pipeline, behind the calls that wait there; return False where none waits."""
     session = open_session()
-    if session is None or (operator == "enter" and session.streams_of not in {0, get_ident()}):
+    if (
+        session is None
+        or device.type in AT_ONCE
+        or (operator == "enter" and session.streams_of not in {0, get_ident()})
+    ):
         return False
     for outer in _list_outer(session):
         if not outer.waiting:
@@ -114,7 +119,7 @@ def find_recording() -> Any:
 def note_named(device: Device, stream: Any, asked_in: Any) -> None:
     """Tell a captured function's recording that it names a stream, unless this was ``asked_in`` it as the current one."""
     recording = find_recording()
-    if recording is not None and recording is not asked_in:
+    if recording is not None and recording is not asked_in and device.type not in AT_ONCE:
         recording.streams.name(device, stream, recording.guard)
 
 

@@ -217,8 +217,7 @@ class Stream:
 
     def _note_use(self) -> None:
         """Tell the recording of a captured function that this stream is used; see Note [The caller's streams]."""
-        if self.device.type not in AT_ONCE:
-            note_named(self.device, self.native_handle, self._asked_in and self._asked_in())
+        note_named(self.device, self.native_handle, self._asked_in and self._asked_in())
 
     def _find_block(self) -> _StreamBlock | None:
         """Return the thread's innermost block of this stream."""
