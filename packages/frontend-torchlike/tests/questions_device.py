@@ -16,6 +16,7 @@ from paired_devices import Twin
 
 import dispatch_core as dc
 from dispatch_backend_cpu.arrays import storage
+from dispatch_backend_cpu.kernels import KERNELS
 
 NAME = "twin"
 ROOM = 64 << 20
@@ -36,6 +37,15 @@ class Lane:
         self.index, self.priority = index, priority
         self.given = self.waited = 0
         self.time = 0.0
+        #: Copies to the host that have not ended: the work before each, the target and the values.
+        self.copies = []
+
+    def end(self, given):
+        """End the work up to a number."""
+        self.waited = max(self.waited, given)
+        for each in [each for each in self.copies if each[0] <= self.waited]:
+            each[1][...] = each[2]
+            self.copies.remove(each)
 
 
 class Mark:
@@ -52,7 +62,7 @@ class State:
         self.thread = threading.local()
         self.held, self.peak, self.ooms, self.counted = Counter(), Counter(), Counter(), set()
         self.reports, self.fails, self.number, self.waits = [], False, 0, []
-        self.pinned, self.uploads, self.recorded = [], 0, []
+        self.pinned, self.uploads, self.downloads, self.recorded, self.crossed = [], 0, 0, [], []
 
     def list_streams(self):
         if not hasattr(self.thread, "streams"):
@@ -115,7 +125,7 @@ class Streams:
 
     @staticmethod
     def synchronize(stream):
-        stream.waited = stream.given
+        stream.end(stream.given)
 
     @staticmethod
     def record(array, stream):
@@ -144,7 +154,7 @@ class Events:
 
     @staticmethod
     def synchronize(event):
-        event.lane.waited = max(event.lane.waited, event.given)
+        event.lane.end(event.given)
 
     @staticmethod
     def elapsed_time(start, end):
@@ -212,6 +222,13 @@ def _upload(array, index):
     return twin
 
 
+def _download(twin, host):
+    state.downloads += 1
+    state.launch()
+    lane = Streams.current(paired_devices.current())
+    lane.copies.append((lane.given, host, twin.array.copy()))
+
+
 def _synchronize(index):
     for lane in {state.defaults[index], Streams.current(index)}:
         Streams.synchronize(lane)
@@ -220,6 +237,15 @@ def _synchronize(index):
 def _take_reports():
     found, state.reports = state.reports, []
     return found
+
+
+@dc.KernelTraits(crosses_devices=True)
+def _copy(self, src, non_blocking=False):
+    if self.index != src.index:
+        state.crossed.append((src.index, self.index))
+    state.launch()
+    KERNELS["copy_"](self.array, src.array)
+    return self
 
 
 def _break_next():
@@ -243,6 +269,7 @@ def register(**parts):
             "out_of_memory": NoRoomError,
             "host_allocator": _allocate,
             "upload": _upload,
+            "download": _download,
             "launched": lambda number: setattr(state, "number", number),
             "reports": _take_reports,
             "functions": {"firmware": lambda: "1.2", "break_next": _break_next},
@@ -252,5 +279,5 @@ def register(**parts):
     # The host computes linear algebra.
     made = {name: _launching(kernel) for name, kernel in paired_devices.make_kernels().items() if "linalg" not in name}
     return paired_devices.register(
-        made | {"prims::device_get": _read}, fallback="host", device_interface=lambda: interface
+        made | {"prims::device_get": _read, "copy_": _copy}, fallback="host", device_interface=lambda: interface
     )

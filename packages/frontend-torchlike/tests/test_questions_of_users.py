@@ -3,9 +3,9 @@
 | about | questions |
 | --- | --: |
 | devices | 19 |
-| streams and events | 17 |
+| streams and events | 19 |
 | memory | 7 |
-| pinned memory | 5 |
+| pinned memory | 8 |
 | random numbers | 7 |
 | precision and profiles | 5 |
 | files, copies and workers | 6 |
@@ -271,6 +271,47 @@ def is_a_stream_done():
     assert stream.query() and y.tolist() == [2.0, 2.0]
 
 
+@asks("streams and events", AT_ONCE)
+def are_copies_between_indices_ordered():
+    x, first, second = (
+        torch.arange(6.0, device="twin:0").reshape(2, 3).t(),
+        torch.Stream("twin:0"),
+        torch.Stream("twin:1"),
+    )
+    order = [(each.native_handle, other.native_handle) for each, other in ((first, second), (second, first))]
+    for copy_over in (
+        lambda: x.to("twin:1"),
+        lambda: torch.zeros(3, 2, device="twin:1").copy_(x),
+        lambda: x.to(1, non_blocking=True),
+    ):
+        state.waits.clear(), state.crossed.clear()
+        with first, second:
+            y = copy_over()
+        assert state.crossed == [(0, 1)] and state.waits == order
+        assert y.device.index == 1 and y.tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+    assert x.to(1).stride() == x.stride() and x.to(1, torch.float64).dtype is torch.float64 and x.twin(1).is_twin
+
+
+@asks("streams and events")
+def do_copies_between_indices_pass_gradients_and_wait_in_pipelines():
+    leaf = torch.ones(3, device="twin:0", requires_grad=True)
+    (leaf.to("twin:1") * 3).sum().backward()
+    assert leaf.grad.device.index == 0 and leaf.grad.tolist() == [3.0, 3.0, 3.0]
+    with torch.pipeline():
+        x = leaf.detach() + 1
+        y = x.to("twin:1")
+        x.add_(1)
+        z = y * 2
+    assert z.tolist() == [4.0, 4.0, 4.0] and z.device.index == 1 and x.tolist() == [3.0, 3.0, 3.0]
+
+    @torch.capture
+    def move(value):
+        return value.to("twin:1") * 2
+
+    for shift in range(3):
+        assert move(leaf.detach() + shift).tolist() == [2.0 * (1 + shift)] * 3
+
+
 @asks("streams and events")
 def does_a_stream_wait_for_another():
     first, second = torch.Stream(), torch.Stream("twin:1")
@@ -488,6 +529,49 @@ def does_a_copy_from_it_go_on_by_itself():
     assert state.uploads == 2 and y.device.index == 1 and z.device.index == 0
     torch.accelerator.synchronize(1)
     assert y.tolist() == z.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+@asks("pinned memory", AT_ONCE)
+def does_a_copy_to_the_host_go_on_by_itself():
+    x = torch.arange(6.0, device="twin:1").reshape(2, 3).t()
+    stream = torch.twin.current_stream(1)
+    found = x.to("cpu", non_blocking=True)
+    assert found.is_pinned() and found.stride() == x.stride() and state.downloads == 1 and not stream.query()
+    assert not found.any()  # nothing has arrived
+    stream.synchronize()
+    assert found.tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+    half = x.to("cpu", torch.float64, non_blocking=True)
+    torch.accelerator.synchronize(1)
+    assert half.dtype is torch.float64 and half.is_pinned() and torch.equal(half, found.double())
+    kept = torch.zeros(3, 2, pin_memory=True)
+    version = kept._version
+    assert kept.copy_(x, non_blocking=True) is kept and kept._version == version + 1 and not kept.any()
+    event = torch.twin.Event()
+    event.record(stream)
+    event.synchronize()
+    assert torch.equal(kept, found) and state.downloads == 3
+
+
+@asks("pinned memory", AT_ONCE)
+def do_other_copies_to_the_host_wait():
+    x = torch.ones(3, device="twin")
+    for found in (x.cpu(), x.to("cpu"), torch.zeros(3).copy_(x, non_blocking=True), torch.zeros(3).copy_(x)):
+        assert found.tolist() == [1.0, 1.0, 1.0] and not found.is_pinned()
+    assert torch.empty(0, device="twin").to("cpu", non_blocking=True).shape == (0,) and state.downloads == 0
+    leaf = torch.ones(3, device="twin", requires_grad=True)
+    moved = leaf.to("cpu", non_blocking=True)
+    (moved * 2).sum().backward()
+    torch.accelerator.synchronize()
+    assert moved.is_pinned() and leaf.grad.tolist() == [2.0, 2.0, 2.0] and state.downloads == 1
+
+
+@asks("pinned memory", AT_ONCE)
+def does_a_copy_into_pinned_memory_come_from_there():
+    pinned, x = torch.arange(3.0).pin_memory(), torch.zeros(3, device="twin")
+    x.copy_(pinned, non_blocking=True)
+    assert state.uploads == 1 and x.tolist() == [0.0, 1.0, 2.0]
+    x.copy_(pinned)
+    assert state.uploads == 1
 
 
 @asks("pinned memory")

@@ -252,6 +252,20 @@ def number_kernel(fn: Callable[..., Any], entry: OperatorEntry, log: LaunchLog, 
     return launch
 
 
+def number_copy(device: str, name: str, read: Iterable[Any], copy: Callable[[], Any]) -> Any:
+    """Return the result of a copy from or to the host that need not have ended, with a number where calls have one.
+
+    ``read`` are the device's arrays that it reads; its result is one that it writes, or None.
+    """
+    log = find_log(DEVICE_KEYS.get(device))
+    if log is None:
+        return copy()
+    number, sources = log.begin(log.arrays_in(read))
+    result = copy()
+    log.end(number, name, sources, log.arrays_in([result]))
+    return result
+
+
 def number_step(
     run: Callable[[list[Any]], None], name: str, reads: tuple[int, ...], makes: tuple[int, ...], log: LaunchLog
 ) -> Callable[[list[Any]], None]:

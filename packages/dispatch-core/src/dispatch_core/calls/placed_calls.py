@@ -8,7 +8,8 @@ Note [Placed calls]
     that a factory names: it is the thread's for so long, so that what they make without naming a device lies there too.
 
     ``copy_`` takes arrays of two devices: a kernel with the trait ``crosses_devices`` gets them as they are, any other one
-    gets a copy of the source on the target's device, made through the host by the device's own kernels.
+    gets a copy of the source on the target's device, made through the host by the device's own kernels. The former copies in
+    the order of the streams that are current on both devices (`arrays.crossing_copies`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.access import to_data, unread
+from ..arrays.crossing_copies import run_between
 from ..arrays.frontend import wrap_like
 from ..arrays.indices import SEVERAL
 from ..arrays.owners import ARRAY_TYPES, KEY_DEVICES, TYPE_MASKS, mask_of
@@ -155,12 +157,16 @@ def place_call(
             if not (crosses and entry.name in COPIES):
                 return run_mixed(values, keywords)
             index = find_first(values)
+            return run_between(interface, find((None, *values[1:])), index, lambda: run_on(index, values, keywords))
         if place is not None and isinstance(device := values[place], Device) and device.type == name:
             if device.index is None:
                 if current is not None and is_call:
                     values = (*values[:place], Device(name, current()), *values[place + 1 :])
             elif index is None:
                 index = device.index
+        return run_on(index, values, keywords)
+
+    def run_on(index: int | None, values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if index is None or not exchanges or (ask is not None and ask() == index):
             return run(*values, **keywords)
         with OnDevice(direct, index):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         provides,
         resolve,
     )
+    from .host_copies import download, upload
     from .host_fallback import computed_on_host, host_kernel
     from .interface import DeviceInterface
     from .promotion import promote
@@ -34,6 +35,7 @@ __all__ = [
     "current_accelerator",
     "current_stream",
     "default_stream",
+    "download",
     "find_interface",
     "has_interface",
     "host_kernel",
@@ -45,12 +47,14 @@ __all__ = [
     "resolve",
     "set_stream",
     "synchronize",
+    "upload",
 ]
 
 #: Module → the names in it; each is imported at its first use, because every program asks for an interface.
 _NAMES: Final = {
     ".accelerators": "current_accelerator list_accelerators",
     ".guards": "OnDevice count_devices find_interface has_interface is_opened open_device provides resolve",
+    ".host_copies": "download upload",
     ".host_fallback": "computed_on_host host_kernel",
     ".interface": "DeviceInterface",
     ".promotion": "promote",

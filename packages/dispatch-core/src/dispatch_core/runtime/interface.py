@@ -23,6 +23,7 @@ PARTS: Final = {
     "out_of_memory": "an error class for memory",
     "host_allocator": "pinned memory",
     "upload": "copies that do not wait",
+    "download": "copies that do not wait",
     "generator": "engines of random numbers",
     "reports": "reports of asynchronous errors",
     "launched": "numbers of launches",
@@ -64,7 +65,9 @@ class DeviceInterface:
     * ``out_of_memory``: the class of the backend's error, or several; users get ``OutOfMemoryError`` with it as cause.
     * ``host_allocator(nbytes)``: a writable buffer of host memory that the device copies from and to by itself.
       ``upload(array, index)``: an array of the device's with the values of a NumPy array in such memory, which may still be
-      copied when it returns.
+      copied when it returns. ``download(array, host)`` copies an array of the device's to a NumPy array in such memory, in
+      the order of the current stream, and need not wait; both are row-major, and of one shape and dtype. The backend keeps
+      the memory that a copy still reads or writes.
     * ``generator(index)``: an engine of random numbers with ``seed(number)``, ``get_state()`` (bytes), ``set_state(bytes)``.
     * ``launched(number)`` is told the number of each call before it runs; ``reports()`` returns the errors that have come
       in since it was last asked, each ``(number or None, stream, error)``. ``reset(index)`` makes a device that gave up
@@ -100,6 +103,7 @@ class DeviceInterface:
         out_of_memory: type[BaseException] | tuple[type[BaseException], ...] | None = None,
         host_allocator: Callable[[int], Any] | None = None,
         upload: Callable[[Any, int], Any] | None = None,
+        download: Callable[[Any, Any], object] | None = None,
         generator: Callable[[int], Any] | None = None,
         reports: Callable[[], Any] | None = None,
         launched: Callable[[int], object] | None = None,
@@ -121,6 +125,7 @@ class DeviceInterface:
         self.out_of_memory = out_of_memory
         self.host_allocator = host_allocator
         self.upload = upload
+        self.download = download
         self.generator = generator
         self.reports = reports
         self.launched = launched

@@ -2,7 +2,8 @@
 
 See Note [Several indices] in `dispatch_core.arrays.indices`. A recorded call keeps the index in the class of its step, and
 pending values have it in theirs, so that the block records what it would record on one device, for each of them. A copy from
-one device to another is two calls: the source comes to the device of the target, and is copied there.
+one device to another is two calls: the source comes to the device of the target, and is copied there. Outside of captured
+functions a kernel with the trait ``crosses_devices`` copies at once instead; the devices are not waited for.
 """
 
 from __future__ import annotations
@@ -17,16 +18,22 @@ from dispatch_core.arrays.thread_device import find_current
 from dispatch_core.calls.placed_calls import COPIES, MIXED, make_index_finder
 from dispatch_core.calls.traits import Runner
 from dispatch_core.devices import Device
-from dispatch_core.keys.table import keys_of
+from dispatch_core.keys.table import DispatchKey, keys_of
+from dispatch_core.operators.resolution import Resolution, resolve
+
+from .blocks import finish
 
 
-def make_indexed_recorder(op: Any, keyset: Any, make: Callable[[Any, Any, int | None], Runner]) -> Runner:
+def make_indexed_recorder(op: Any, keyset: Any, make: Callable[..., Runner]) -> Runner:
     """Return a recorder of calls on several devices; ``make`` makes that of one device, given its index."""
     entry, signature, mask = op._entry, op._entry.signature, keyset.mask & SEVERAL[0]
     name = owners.KEY_DEVICES[keys_of(mask)[0].backend]
     find, find_first = make_index_finder(signature, mask), make_index_finder(signature, mask, limit=1)
     current, place = find_current(name), signature.device_index
     made: dict[int | None, Runner] = {}
+    winner = resolve(entry, (keyset.mask | keyset.marker) & ~DispatchKey.Pipeline.value, 0)
+    found = winner.slot.registration if isinstance(winner, Resolution) else None
+    crosses = found is not None and found.traits.crosses_devices
 
     def run(*values: Any) -> Any:
         index = find(values)
@@ -35,6 +42,9 @@ def make_indexed_recorder(op: Any, keyset: Any, make: Callable[[Any, Any, int | 
                 positional, named = signature.split(values)
                 refuse_mixed(op, tuple(positional), named)
             index = find_first(values)
+            session = finish()
+            if crosses and session is not None and session.recording is None:
+                return make(op, keyset, index, "it copies between devices")(*values)
             values = (values[0], _move(values[1], Device(name, index)), *values[2:])
         elif index is None:
             device = None if place is None else values[place]

@@ -83,8 +83,11 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     return _make_recorder(op, keyset, None)
 
 
-def _make_recorder(op: Any, keyset: Any, place: int | None) -> Runner:
-    """Make the recorder of calls for one device of a type, whose index is ``place``; None for a type with one in use."""
+def _make_recorder(op: Any, keyset: Any, place: int | None, why: str = "") -> Runner:
+    """Make the recorder of calls for one device of a type, whose index is ``place``; None for a type with one in use.
+
+    ``why`` is a reason for which its calls run at once.
+    """
     entry, signature = op._entry, op._entry.signature
     below = (keyset.mask | keyset.marker) & ~PIPELINE
     key = next((key for key in keys_of(below) if key.owns_arrays), None)
@@ -124,7 +127,7 @@ def _make_recorder(op: Any, keyset: Any, place: int | None) -> Runner:
         return run_materialized
     # An alternative may leave the call to the backend's kernel.
     kernels = winner.slot.kernel, entry.slot(key).kernel
-    never_recorded = next(filter(None, (traits_of(each).runs_at_once for each in kernels)), "")
+    never_recorded = why or next(filter(None, (traits_of(each).runs_at_once for each in kernels)), "")
     plain = Recorder(
         entry, signature, key, below & ~MARKERS, made, has_frontend=frontend is not None, never_recorded=never_recorded
     )

@@ -6,17 +6,18 @@ from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten import host
-from dispatch_core import runtime
+from dispatch_aten.shapes import contiguous
+from dispatch_core import frontends, runtime
 from dispatch_core.tracebacks import api_boundary
 
 from ..autograd.function import Function
-from ..tensors.arrays import read_elements
+from ..tensors.arrays import is_recording, read_elements
 from ..tensors.tensor import Tensor, wrap
 from ..values.argument_types import Array
-from ..values.dtypes import format_type
+from ..values.dtypes import format_type, to_numpy_dtype
 from ..values.layouts import layout_of, strided
 
-__all__ = ["is_pinned", "pin_memory", "upload"]
+__all__ = ["download", "download_to", "is_pinned", "pin_memory", "upload"]
 
 
 @dc.KernelTraits(is_traceable=True)
@@ -87,12 +88,45 @@ def upload(tensor: Tensor, target: dc.Device) -> Tensor | None:
     """Return a pinned tensor on a device that may still be copying when this returns; None where that cannot be."""
     if tensor._pending or _of(tensor) != target.type:
         return None
-    interface = runtime.find_interface(target.type)
-    if interface.upload is None:
-        return None
-    place = runtime.resolve(target)
-    index = place.index or 0
-    runtime.open_device(place)
     array: Array = read_elements(tensor)
-    with runtime.OnDevice(interface, index):
-        return wrap(interface.upload(array, index))
+    made = runtime.upload(array, runtime.resolve(target))
+    return None if made is None else wrap(made)
+
+
+def download(tensor: Tensor) -> Tensor | None:
+    """Return a device's tensor in pinned memory that may still be copied when this returns; None where that cannot be.
+
+    Its dimensions lie in memory in the same order.
+    """
+    kind, strides = tensor.device.type, tensor.stride() if dc.has_strides(tensor) else ()
+    parts = runtime.find_interface(kind)
+    if parts.download is None or parts.host_allocator is None or not tensor.numel():
+        return None
+    try:
+        dtype = to_numpy_dtype(tensor.dtype)
+    except TypeError:
+        return None
+    order = sorted(range(len(strides)), key=lambda dim: -strides[dim]) if strides else list(range(tensor.dim()))
+    source = tensor.permute(order).contiguous()
+    spec = contiguous(source.shape, source.dtype)
+    values = host.empty_pinned(spec.shape, spec.strides, dtype, kind)
+    if not runtime.download(frontends.materialize(source), values, tensor.device):
+        return None
+    back = sorted(range(len(order)), key=order.__getitem__)
+    return wrap(values.transpose(back))
+
+
+def download_to(target: Tensor, tensor: Tensor) -> bool:
+    """Copy a device's tensor to a pinned one, which may still be written to afterwards; return whether that can be."""
+    is_plain = (
+        target.is_contiguous() and target.shape == tensor.shape and target.dtype is tensor.dtype and target.numel()
+    )
+    if not is_plain or is_recording(target) or target.requires_grad or tensor.requires_grad:
+        return False
+    values = target._dispatch_data
+    if type(target) is not Tensor or host.find_pinning(values) != tensor.device.type:
+        return False
+    if not runtime.download(frontends.materialize(tensor.contiguous()), values, tensor.device):
+        return False
+    target._count_write()
+    return True

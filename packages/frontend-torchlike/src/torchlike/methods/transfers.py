@@ -22,10 +22,9 @@ class _ToDevice(Function):
     @staticmethod
     def forward(tensor: Tensor, target: dc.Device, dtype: Any, non_blocking: bool = False) -> Tensor:
         source = tensor.detach()
-        if non_blocking and dtype in (None, source.dtype) and recording() is None:
-            from ..device_modules.pinned_memory import upload  # few programs pin memory
-
-            if (made := upload(source, target)) is not None:
+        if non_blocking and recording() is None:
+            made = _start_copy(source, target, dtype)
+            if made is not None:
                 return made
         return dc.call_direct("aten::_to_copy", "CompositeExplicitAutograd", source, device=target, dtype=dtype)
 
@@ -44,11 +43,21 @@ class _ToDevice(Function):
         return grad.to(ctx.source, ctx.dtype), *[None] * ctx.rest
 
 
+def _start_copy(source: Tensor, target: dc.Device, dtype: Any) -> Tensor | None:
+    """Return a tensor on another device that may still be copied, of pinned memory or in it; None where that cannot be."""
+    from ..device_modules.pinned_memory import download, upload  # few programs pin memory
+
+    if source.is_cpu:
+        return upload(source, target) if dtype in (None, source.dtype) else None
+    return download(source if dtype is None else source.to(dtype)) if target.type == "cpu" else None
+
+
 @api_boundary
 def move(tensor: Tensor, target: dc.Device, dtype: Any = None, non_blocking: bool = False) -> Tensor:
     """Copy a tensor to another device; one of a layout by its own kernel.
 
-    With ``non_blocking`` a pinned tensor may still be copied when this returns, where the device can do so.
+    With ``non_blocking`` a pinned tensor may still be copied when this returns, where the device can do so; and so may one
+    that comes to the cpu, which is pinned then.
     """
     if tensor._dispatch_mask & LAYOUTS:
         found: Tensor = dc.ops.aten._to_copy.default(tensor, device=target, dtype=dtype)
@@ -98,7 +107,7 @@ def call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if op.name in _COPIES:
         first = args[0]
         if op.name == "aten::copy_":
-            return op(first, args[1].to(first.device), *args[2:], **kwargs)
+            return _copy_between(op, first, args[1], *args[2:], **kwargs)
         moved = [_move_value(value, first.device) for value in args[1:]]
         if all(_is_copied_index(value) for value in args[1:]):
             return op(first, *moved, **kwargs)
@@ -120,6 +129,16 @@ def call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     ):
         return op(*(_move_number(value, args[0].device) for value in args), **kwargs)
     return refuse_mixed(op, args, kwargs)
+
+
+def _copy_between(op: Any, target: Tensor, source: Tensor, non_blocking: bool = False) -> Any:
+    """Copy to a tensor from one on a device of another type."""
+    if non_blocking and target.is_cpu and recording() is None:
+        from ..device_modules.pinned_memory import download_to  # few programs pin memory
+
+        if download_to(target, source):
+            return target
+    return op(target, source.to(target.device, non_blocking=non_blocking and not target.is_cpu), non_blocking)
 
 
 def _find_tensors(value: Any) -> list[Tensor]:

@@ -146,7 +146,7 @@ class UntypedStorage(metaclass=_StorageKind):
 
     def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> Self:
         """Copy the elements of another storage, of as many, into this one."""
-        self._flat().copy_(source._flat())
+        self._flat().copy_(source._flat(), non_blocking)
         return self
 
     def fill_(self, value: Any) -> Self:

@@ -13,6 +13,7 @@ from dispatch_aten.errors import MetaDataError, OperatorError
 from dispatch_aten.families.factory.shapes import with_memory_format
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.meta import is_channels_last, is_contiguous, suggests_channels_last
+from dispatch_core.frontends import recording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,19 +122,35 @@ def _same_device(have: dc.Device, wanted: dc.Device) -> bool:
 def _to_device(
     self: Array, source: dc.Device, target: dc.Device, dtype: ScalarType | None, memory_format: int | None
 ) -> Array:
-    """Copy to another device through the host; a tensor without data goes nowhere but to meta."""
+    """Copy to another device through the host, or by a kernel that copies between devices of the type.
+
+    A tensor without data goes nowhere but to meta.
+    """
     if target.type == "meta":
         meta = with_memory_format(meta_of(self), dtype, memory_format)
         fresh = aten.empty_strided.default(meta.shape, meta.strides, dtype=meta.dtype, device=target)
         return dc.wrap_like(self, fresh)
     if source.type == "meta":
         raise MetaDataError("Cannot copy out of meta tensor; no data!", operator="aten::_to_copy", argument="self")
+    if source.type == target.type and _crosses(target):
+        meta = with_memory_format(meta_of(self), None, memory_format)
+        made = aten.empty_strided.default(meta.shape, meta.strides, dtype=meta.dtype, device=target)
+        copy = aten.copy_.default(dc.wrap_like(self, made), self)
+        return copy if dtype is None else cast(copy, dtype)
     array = host.get(self)
     if target.type == "cpu" and not array.flags.writeable:
         array = array.copy()  # it may show memory of the other device, and a tensor of the cpu can be written to
     moved = prims.device_put.default(array, device=target)
     result = dc.wrap_like(self, moved)
     return result if dtype is None else cast(result, dtype)
+
+
+def _crosses(device: dc.Device) -> bool:
+    """Return whether a device's kernel copies between the devices of its type; captured functions do not use it."""
+    if recording() is not None:
+        return False
+    registrations = aten.copy_.default.registrations(dc.device_key(device.type))
+    return bool(registrations) and registrations[0].traits.crosses_devices
 
 
 def _to(

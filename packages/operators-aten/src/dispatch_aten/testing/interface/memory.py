@@ -12,11 +12,11 @@ import dispatch_core as dc
 from dispatch_core import ops
 
 from ..agreement import TestedDevice
-from ..comparing import DisagreementError
+from ..comparing import DisagreementError, compare_values
 from ..placing import arguments_on, call, get, put
 from ..samples import op_samples
 from .absence import Absence, require
-from .streams import floats, work
+from .streams import ROUNDS, floats, work
 
 #: The figure of bytes that arrays have.
 ALLOCATED: Final = "allocated_bytes.all.current"
@@ -119,6 +119,31 @@ def check_pinned(device: TestedDevice, interface: dc.DeviceInterface) -> int:
             "an array that was copied from pinned memory changes with that memory after synchronize()"
         )
     return 2
+
+
+def check_copies(device: TestedDevice, interface: dc.DeviceInterface) -> int:
+    """Copy to the device and back without waiting, work between: after synchronize() the values are those of the work."""
+    allocate, download = require(interface, "host_allocator", "download")
+    values = floats(device, 33, 65)
+    buffers = [np.frombuffer(allocate(values.nbytes), values.dtype)[: values.size] for _ in range(2)]
+    source, target = (each.reshape(values.shape) for each in buffers)
+    source[...] = values
+    upload = interface.upload
+    array = put(values, device.name) if upload is None else upload(source, 0)
+    made = work(array)
+    download(made, target)
+    later = work(made, 1)  # the copy is of the values at the call
+    dc.synchronize(device.name)
+    compare_values("", "what was copied to pinned memory after work", target, values + ROUNDS)
+    compare_values("", "work after a copy to pinned memory", get(later), values + ROUNDS + 1)
+    if interface.streams is None or interface.events is None:
+        return 2
+    with dc.Stream(device.name) as stream:
+        download(work(put(values, device.name), 2), target)
+        event = stream.record_event()
+    event.synchronize()
+    compare_values("", "what was copied to pinned memory before an event", target, values + 2)
+    return 3
 
 
 def check_generators(device: TestedDevice, interface: dc.DeviceInterface) -> int:

@@ -22,6 +22,7 @@ PARTS: Final[dict[str, Check]] = {
     "places out of range": bounds.check_places,
     "indices": places.check_indices,
     "current device": places.check_current,
+    "copies between devices": places.check_crossing,
     "streams": streams.check_streams,
     "events": streams.check_events,
     "delayed commands": commands.check_delayed,
@@ -29,6 +30,7 @@ PARTS: Final[dict[str, Check]] = {
     "memory figures": memory.check_figures,
     "leaks": memory.check_leaks,
     "pinned memory": memory.check_pinned,
+    "copies to the host": memory.check_copies,
     "generators": memory.check_generators,
 }
 

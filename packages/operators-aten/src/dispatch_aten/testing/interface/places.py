@@ -14,10 +14,11 @@ from dispatch_core import ops
 from ...operators import ATEN, KIND_OF
 from ..agreement import TestedDevice
 from ..changes import arrays_in, map_arrays
-from ..comparing import DisagreementError
+from ..comparing import DisagreementError, compare_values
 from ..placing import call, get
 from ..samples import op_samples
 from .absence import Absence, require
+from .streams import ROUNDS, floats, work
 
 
 def second_index(device: TestedDevice) -> dc.Device:
@@ -83,6 +84,27 @@ def _of_two() -> Iterator[str]:
 
 #: Kinds of operators that copy between devices, or draw.
 _COPYING: Final = frozenset({"copy", "random"})
+
+
+def check_crossing(device: TestedDevice, interface: dc.DeviceInterface) -> int:
+    """Copy between two devices of the type, after work and before it, also by ``copy_`` and of a transposed array."""
+    second, count = second_index(device), 0
+    values = floats(device, 33, 65)
+    first = ops.prims.device_put(np.array(values), device=dc.Device(device.name, 0))
+    made = work(first)
+    moved = ops.aten._to_copy(made, device=second)
+    if dc.device(moved).index != second.index:
+        raise DisagreementError(f"a copy to {second} lies on {dc.device(moved)}")
+    compare_values("", f"a copy on {second}", get(work(moved, 1)), values + ROUNDS + 1)
+    count += 2
+    if device.is_mutable:
+        target = ops.prims.device_put(np.zeros_like(values.T), device=second)
+        ops.aten.copy_(target, ops.aten.t(made))
+        made = ops.aten.zero_(made)  # after the copy, which reads it
+        compare_values("", f"what copy_ has copied to {second}", get(target), (values + ROUNDS).T)
+        compare_values("", "the source of a copy that was overwritten later", get(made), np.zeros_like(values))
+        count += 2
+    return count
 
 
 def check_current(device: TestedDevice, interface: dc.DeviceInterface) -> int:

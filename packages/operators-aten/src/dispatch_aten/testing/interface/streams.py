@@ -18,7 +18,7 @@ from ..placing import get, put
 from .absence import require
 
 #: How many rounds of work are queued before a question.
-_ROUNDS: Final = 20
+ROUNDS: Final = 20
 
 
 def floats(device: TestedDevice, *shape: int) -> Array:
@@ -27,7 +27,7 @@ def floats(device: TestedDevice, *shape: int) -> Array:
     return Draw(5).f(*shape).astype(name)
 
 
-def work(array: Any, rounds: int = _ROUNDS, one: Any = 1) -> Any:
+def work(array: Any, rounds: int = ROUNDS, one: Any = 1) -> Any:
     """Queue additions of one, of which each needs the one before."""
     for _ in range(rounds):
         array = ops.aten.add(array, one)
@@ -66,12 +66,12 @@ def check_streams(device: TestedDevice, interface: dc.DeviceInterface) -> int:
         made = work(put(values, device.name))
     stream.synchronize()
     _say(stream.query(), "a stream is not done after synchronize()")
-    compare_values("", "the result of work on a stream", get(made), values + _ROUNDS)
+    compare_values("", "the result of work on a stream", get(made), values + ROUNDS)
     if interface.events is not None:
         with stream:
             made = work(put(values, device.name))
         dc.current_stream(device.name).wait_stream(stream) if hasattr(dc, "current_stream") else stream.synchronize()
-        compare_values("", "work after another stream's", get(work(made, 1)), values + _ROUNDS + 1)
+        compare_values("", "work after another stream's", get(work(made, 1)), values + ROUNDS + 1)
     return 10
 
 
@@ -91,7 +91,7 @@ def check_events(device: TestedDevice, interface: dc.DeviceInterface) -> int:
     events.synchronize(event)
     _say(events.query(event), "an event is not done after synchronize()")
     events.wait(event, stream)
-    compare_values("", "work before an event", get(made), values + _ROUNDS)
+    compare_values("", "work before an event", get(made), values + ROUNDS)
     if interface.timed_event is not None:
         start, end = interface.timed_event(0), interface.timed_event(0)
         events.record(start, stream)
