@@ -179,6 +179,24 @@ def test_pinned_memory_is_a_buffer_that_can_be_written_to():
     assert rows.is_pinned()
     for each in (rows, rows.T, rows[:, 1]):
         assert each.to("opencl", non_blocking=True).tolist() == each.tolist()
+        back = each.to("opencl").to("cpu", non_blocking=True)
+        torchlike.opencl.synchronize()
+        assert back.is_pinned() and back.stride() == each.to("opencl").stride() and torchlike.equal(back, each)
+
+
+def test_copies_between_devices_and_to_the_host_are_in_the_order_of_the_streams(grid):
+    first, second = dc.Stream("opencl:0"), dc.Stream("opencl:1")
+    with first, second:
+        for _ in range(20):
+            grid = grid + 1
+        there = grid.t().to("opencl:1")
+        grid.zero_()
+        for _ in range(20):
+            there = there + 1
+        found = there.to("cpu", non_blocking=True)
+    second.synchronize()
+    assert there.device == torchlike.device("opencl", 1) and grid.sum().item() == 0
+    assert found.is_pinned() and found.t().tolist() == [[40.0, 41.0, 42.0], [43.0, 44.0, 45.0]]
 
 
 def test_a_wrong_index_is_an_error_where_the_host_reads_and_of_its_results_alone(grid):

@@ -18,15 +18,18 @@ from .memory import submit
 from .nest import Code, Operand, run
 
 
-def _download(self: Array) -> Any:
+def _device_get(self: Array) -> Any:
     """Return NumPy's array of the values."""
-    source = self if self.spec.is_contiguous else _compact(self)
     host = np.empty(self.shape, str(self.dtype))
     if host.size:
-        place = source.storage_offset * host.itemsize
-        copy = functools.partial(cl.enqueue_copy, src_offset=place, is_blocking=False)
-        submit(copy, host, source.block.buffer, reads=[source.block]).wait()
+        download(self if self.spec.is_contiguous else _compact(self), host).wait()
     return host
+
+
+def download(self: Array, host: Any) -> Any:
+    """Copy a row-major array to one of the host, which goes on meanwhile; return the command, which keeps both."""
+    copy = functools.partial(cl.enqueue_copy, src_offset=self.storage_offset * host.itemsize, is_blocking=False)
+    return submit(copy, host, self.block.buffer, reads=[self.block])
 
 
 def upload(values: Any, index: int | None = None) -> Array:
@@ -70,6 +73,7 @@ def _view(self: Array, dtype: Any) -> Array:
     return Array(self.block, meta)
 
 
+@dc.KernelTraits(crosses_devices=True)  # one context has all devices, whose kernels read each other's buffers
 def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
     RULES["copy_"](self.spec, src.spec)
     if src.block is self.block and src.meta != self.meta:
@@ -91,4 +95,4 @@ ATEN: Final[dict[str, Any]] = {
     "copy_": _copy,
     "fill_.Scalar": _fill,
 }
-PRIMS: Final[dict[str, Any]] = {"device_get": _download, "device_put": _device_put}
+PRIMS: Final[dict[str, Any]] = {"device_get": _device_get, "device_put": _device_put}

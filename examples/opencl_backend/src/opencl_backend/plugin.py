@@ -34,6 +34,7 @@ INTERFACE: Final = dc.DeviceInterface(
     out_of_memory=memory.OutOfMemoryError,
     host_allocator=memory.allocate_on_host,
     upload=moves.upload,
+    download=moves.download,
     launched=errors.note_launch,
     reports=errors.reports,
     dtypes=tuple(BY_NAME[name] for name in C_TYPES),
