@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from dispatch_aten.errors import DtypeError
-from dispatch_aten.shapes import HasSpec, TensorMeta
+from dispatch_aten.shapes import HasSpec, TensorMeta, storage_extent
 
 from .driver import current_device
 from .memory import Block
@@ -75,6 +75,5 @@ def check_dtype(spec: TensorMeta) -> None:
 def empty(spec: TensorMeta, index: int | None = None) -> Array:
     """Return a new array with the strides and dtype that a shape rule describes, by default on the thread's device."""
     check_dtype(spec)
-    reach = 1 + sum((size - 1) * stride for size, stride in zip(spec.shape, spec.strides, strict=True))
-    nbytes = reach * spec.dtype.itemsize if spec.numel else 0
+    nbytes = storage_extent(spec.shape, spec.strides) * spec.dtype.itemsize
     return Array(Block(nbytes, current_device() if index is None else index), spec)

@@ -68,10 +68,11 @@ def run(
         return
     dims = _merge(outer, [each.outer for each in operands])
     inner_dims = _merge(inner, [each.inner for each in operands]) if code.body else []
+    missing = max(4 - len(dims), 0)
     dtypes = tuple(str(each.dtype) for each in arrays)
     kinds = tuple("double" if isinstance(each, float) else "long" for each in numbers)
-    source = _write(code, dtypes, kinds, len(dims), len(inner_dims))
-    columns = [(items, *(each.storage_offset for each in arrays)), *dims, *inner_dims]
+    source = _write(code, dtypes, kinds, len(dims) + missing, len(inner_dims))
+    columns = [(items, *(each.storage_offset for each in arrays)), *dims, *dims[:1] * missing, *inner_dims]
     geometry = np.array(columns, np.int64).T.copy()
     arguments: list[Any] = [geometry, *(each.block.buffer for each in arrays)]
     arguments += [np.float64(each) if isinstance(each, float) else np.int64(each) for each in numbers]
@@ -80,13 +81,14 @@ def run(
     if "FAIL" in source:
         arguments += errors.arguments(index)
         reads.append(errors.words(index))  # kernels that can fail need no order among themselves
-    submit(_build(source), (-(-items // GROUP) * GROUP,), (GROUP,), *arguments, reads=reads, writes=written)
+    kernel, groups = _find_kernel(source, len(dims)), (-(-items // GROUP) * GROUP,)
+    submit(kernel, groups, (GROUP,), *arguments, reads=reads, writes=written)
 
 
 def _merge(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return a size and a step of each operand for each dimension; such as lie behind each other everywhere are merged.
+    """Return a size and a step of each operand for each dimension, those that lie behind each other everywhere being one.
 
-    There is one, or four, or eight, the last ones without steps, so that few kernels differ by their number.
+    Their number is a power of two: the last ones may have no steps.
     """
     dims: list[tuple[int, ...]] = []
     for size, *steps in zip(sizes, *strides, strict=True):
@@ -94,8 +96,8 @@ def _merge(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> list[tuple
             dims[-1] = (dims[-1][0] * size, *steps)
         elif size != 1:
             dims.append((size, *steps))
-    most = 1 if len(dims) < 2 else max(4, 1 << (len(dims) - 1).bit_length())
-    return dims + [(1, *[0] * len(strides))] * (most - len(dims))
+    missing = (1 << max(len(dims) - 1, 0).bit_length()) - len(dims)
+    return dims + [(1, *[0] * len(strides))] * missing
 
 
 @functools.lru_cache(4096)
@@ -113,17 +115,21 @@ def _write(code: Code, dtypes: tuple[str, ...], kinds: tuple[str, ...], outer: i
 {begins}{_places("inner", "step", "q", inner, count)}{code.body}
     }}
 """
-    return f"""{PRELUDE}{errors.MACRO if can_fail else ""}
-struct dimensions {{ long first, outer[{outer}]{f", inner[{inner}]" if inner else ""}; }};
-struct geometry {{ struct dimensions size, at[{count}]; }};
-
-kernel void run(const struct geometry g, {", ".join(parameters)}) {{
+    kernels = [
+        f"""
+kernel void rank{rank}(const struct geometry g, {", ".join(parameters)}) {{
     long item = get_global_id(0);
     if (item >= g.size.first) return;
-{starts}{_places("outer", "item", "p", outer, count)}{code.before}
+{starts}{_places("outer", "item", "p", rank, count)}{code.before}
 {loop if inner else ""}{code.after}
 }}
 """
+        for rank in sorted({1, 2, 4, outer})  # a program for each rank would take longer to compile
+    ]
+    return f"""{PRELUDE}{errors.MACRO if can_fail else ""}
+struct dimensions {{ long first, outer[{outer}]{f", inner[{inner}]" if inner else ""}; }};
+struct geometry {{ struct dimensions size, at[{count}]; }};
+{"".join(kernels)}"""
 
 
 def _places(dims: str, number: str, position: str, rank: int, operands: int) -> str:
@@ -141,4 +147,9 @@ def _places(dims: str, number: str, position: str, rank: int, operands: int) -> 
 def _build(source: str) -> Any:
     """Compile a program, which the driver keeps on the disk, too."""
     program: Any = cl.Program(open_context(), source)
-    return cl.Kernel(program.build(["-w"], cache_dir=False), "run")
+    return program.build(["-w"], cache_dir=False)
+
+
+@functools.cache
+def _find_kernel(source: str, rank: int) -> Any:
+    return cl.Kernel(_build(source), f"rank{rank}")

@@ -103,10 +103,3 @@ def dispatch_plan(program: dc.Program) -> Iterable[dc.PlannedStep]:
 def dispatch_device_interface() -> dc.DeviceInterface:
     """Return what the device offers besides operators."""
     return INTERFACE
-
-
-@dc.hookimpl
-def dispatch_synchronize() -> None:
-    """Wait for all devices."""
-    for index in range(len(driver.find_devices())):
-        streams.synchronize_device(index)
