@@ -40,6 +40,16 @@ def test_rows_have_the_device_s_time(x):
 
 
 @pytest.mark.no_pipeline(reason="the rows are those of single calls")
+def test_what_makes_arrays_has_the_time_of_the_device_that_it_names(x):
+    with dc.profile(device=True) as found:
+        t.tensor([1.0, 2.0], device=NAME)
+        t.tensor([1.0, 2.0], device=f"{NAME}:1")
+        t.tensor([1.0, 2.0])
+    durations = [(each.device_duration, each.stream) for each in found.events if each.name == "prims::device_put"]
+    assert durations == [(MS, f"{NAME}:0 stream 0"), (MS, f"{NAME}:1 stream 0"), (0, "")]
+
+
+@pytest.mark.no_pipeline(reason="the rows are those of single calls")
 def test_a_composite_has_the_time_of_its_parts(x):
     with dc.profile(device=True) as found:
         x.sigmoid()

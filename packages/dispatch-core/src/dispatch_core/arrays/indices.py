@@ -21,6 +21,7 @@ from ..devices import Device
 from ..forks import Order, forkable
 from ..keys.table import ARRAYS, DispatchKey, keys_of
 from .owners import DEVICE_KEYS, KEY_TYPES
+from .part_errors import note_part
 from .thread_device import find_current
 
 #: The keys, as a mask, of the arrays of types of devices of which another index than 0 was noted.
@@ -97,4 +98,8 @@ class NotedExchange:
         """Make another device the thread's, and return the former."""
         if index > 0:
             note_index(self._device, index)
-        return self.plain(index)
+        try:
+            return self.plain(index)
+        except Exception as error:
+            note_part(error, f"{self._device}:{index}", "exchange")
+            raise

@@ -9,7 +9,9 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from ..arrays.owners import KEY_DEVICES
+from ..arrays.owners import DEVICE_KEYS, KEY_DEVICES
+from ..arrays.thread_device import work_on
+from ..devices import Device
 from ..discovery import loader
 from ..keys.keyset import DispatchKeySet
 
@@ -23,7 +25,7 @@ class _Clock:
     """A device of one index: its events, the time that the first was recorded at, and the numbers of its streams."""
 
     def __init__(self, device: str, interface: Any, index: int) -> None:
-        self.name = f"{device}:{index}"
+        self.device, self.name = device, f"{device}:{index}"
         self.interface, self.index = interface, index
         self.lanes: dict[Any, int] = {}
         self.base, _ = self.record()
@@ -32,8 +34,9 @@ class _Clock:
     def record(self) -> tuple[Any, str]:
         """Record an event on the current stream; return it, and the stream's name in pictures."""
         stream = self.interface.streams.current(self.index)
-        event = self.interface.timed_event(self.index)
-        self.interface.events.record(event, stream)
+        with work_on(self.device, self.index):
+            event = self.interface.timed_event(self.index)
+            self.interface.events.record(event, stream)
         is_default = stream == self.interface.streams.default(self.index)
         lane = 0 if is_default else self.lanes.setdefault(stream, len(self.lanes) + 1)
         return event, f"{self.name} stream {lane}"
@@ -50,16 +53,18 @@ class DeviceTimes:
         #: Each event with the one around it, in the order in which they end.
         self._nested: list[tuple[CallEvent, CallEvent | None]] = []
 
-    def begin(self, event: CallEvent) -> tuple[_Clock, Any] | None:
-        """Record the beginning of an event, if it is on a device with timed events."""
+    def begin(self, event: CallEvent, place: Device | None = None) -> tuple[_Clock, Any] | None:
+        """Record the beginning of an event, if it is on a device with timed events; a factory names its ``place``."""
         keys = event.keys
         if not any(key.owns_arrays for key in keys):
             keys = next((call.keys for call in event.recorded), DispatchKeySet())
-        for key in keys:
-            name = KEY_DEVICES.get(key.backend) if key.owns_arrays else None
-            interface = None if name is None else self._find_interface(name)
+        names = [KEY_DEVICES.get(key.backend) for key in keys if key.owns_arrays]
+        for name in names if place is None else [place.type]:
+            interface = self._find_interface(name) if name in DEVICE_KEYS else None
             if name is not None and interface is not None:
-                index = 0 if interface.current is None else interface.current()
+                index = None if place is None else place.index
+                if index is None:
+                    index = 0 if interface.current is None else interface.current()
                 clock = self._clocks.get((name, index))
                 if clock is None:
                     clock = self._clocks[name, index] = _Clock(name, interface, index)
@@ -72,9 +77,7 @@ class DeviceTimes:
         self._nested.append((event, parent))
         if begun is not None:
             clock, start = begun
-            end = clock.interface.timed_event(clock.index)
-            clock.interface.events.record(end, clock.interface.streams.current(clock.index))
-            self._pairs.append((event, clock, start, end))
+            self._pairs.append((event, clock, start, clock.record()[0]))
 
     def finish(self) -> None:
         """Wait for the devices, and give each event its time on them; one without a pair has those inside it."""

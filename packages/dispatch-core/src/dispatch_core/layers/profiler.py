@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from .. import devkit
 from ..arrays import access, owners
 from ..arrays.layouts import find_layout
+from ..devices import Device
 from ..errors import ArgumentError
 from ..interrupts import Guard, by_subscript, whole
 from ..keys import context
@@ -319,7 +320,7 @@ def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: object, **kwargs: 
     shapes = _shapes(args) + _shapes(tuple(kwargs.values())) if session.record_shapes else ()
     event, parent = session.begin(op.name, session.events, "operator", below, shapes)
     times = session.device_times
-    begun = None if times is None or below.mask & _PIPELINE else times.begin(event)
+    begun = None if times is None or below.mask & _PIPELINE else times.begin(event, _named_device(op, args, kwargs))
     try:
         result = op.redispatch(below, *args, **kwargs)
         if session.profile_memory:
@@ -332,6 +333,16 @@ def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: object, **kwargs: 
         if times is not None:
             times.end(event, parent, begun)
         session.end(event, parent)
+
+
+def _named_device(op: OpOverload, args: tuple[object, ...], kwargs: dict[str, object]) -> Device | None:
+    """Return the device that a factory's call names, on which it makes an array."""
+    signature = op._entry.signature
+    if signature is None or not signature.is_factory or signature.device_index is None:
+        return None
+    place = signature.device_index
+    found = args[place] if place < len(args) else kwargs.get(signature.parameters[place].name)
+    return found if isinstance(found, Device) else None
 
 
 def _shapes(values: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:

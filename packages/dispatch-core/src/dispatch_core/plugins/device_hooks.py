@@ -154,7 +154,8 @@ class DeviceHooks:
 
     def _keep_interface(self, name: str, given: Any) -> DeviceInterface:
         from dispatch_core.arrays.indices import NotedExchange
-        from dispatch_core.runtime.interface import DeviceInterface
+        from dispatch_core.arrays.part_errors import name_parts
+        from dispatch_core.runtime.interface import FUNCTIONS, GROUPS, NONE, DeviceInterface
 
         if not isinstance(given, DeviceInterface):
             raise BackendError(
@@ -163,6 +164,8 @@ class DeviceHooks:
             )
         if given.exchange is not None and type(given.exchange) is not NotedExchange:
             given.exchange = NotedExchange(name, given.exchange)
+        if given is not NONE:
+            name_parts(given, name, FUNCTIONS, {part: (*needed, *more) for part, (needed, more) in GROUPS.items()})
         found = self._interfaces.setdefault(name, given)
         note_memory_errors(name, found.out_of_memory)
         return found

@@ -37,10 +37,12 @@ PARTS: Final = {
 GROUPS: Final = {
     "streams": (("create", "current", "default", "exchange", "query", "synchronize"), ("record",)),
     "events": (("create", "query", "record", "synchronize", "wait"), ("elapsed_time",)),
-    "memory": (("stats",), ("info", "reset_peaks")),
+    "memory": (("stats",), ("info", "reset_accumulated", "reset_peaks")),
 }
 #: Parts that are no functions and no groups of functions.
 _VALUES: Final = ("dtypes", "functions", "out_of_memory")
+#: Parts that are functions.
+FUNCTIONS: Final = tuple(part for part in PARTS if part not in _VALUES and part not in GROUPS)
 
 
 class DeviceInterface:

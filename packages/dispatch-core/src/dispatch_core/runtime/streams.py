@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary, ref
 
 from .._record import Record
 from ..arrays.frontend import STREAM_BLOCKS, STREAMS_CHOSEN
+from ..arrays.part_errors import note_part
 from ..devices import Device
 from ..errors import ArgumentError, BackendError
 from ..interrupts import whole
@@ -56,12 +57,11 @@ def number_of(handle: Any) -> int:
 
 
 @contextmanager
-def _naming(device: Device, part: str) -> Iterator[None]:
-    """Add to an error of a backend's function which device's it was, and which part of its interface."""
+def _naming_exchange(device: Device) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        error.add_note(f"Raised by {part} in the DeviceInterface of device {str(device)!r}")
+        note_part(error, device, "streams.exchange")
         raise
 
 
@@ -109,7 +109,7 @@ class Stream:
             raise ArgumentError(f"Stream(): argument 'priority' must be int, not {type(priority).__name__}")
         found = find_place(device)
         interface, index = _with_streams(found)
-        with OnDevice(interface, index), _naming(found, "streams.create"):
+        with OnDevice(interface, index):
             handle = interface.streams.create(index, priority)
         self._set(found, handle)
         _made[found, self.stream_id] = self
@@ -183,7 +183,7 @@ class Stream:
             for guard in (OnDevice(interface, index), *own_streams(), *[make() for make in STREAM_BLOCKS]):
                 guards.append(guard)
                 guard.__enter__()
-            with _naming(self.device, "streams.exchange"):
+            with _naming_exchange(self.device):
                 # Asked for first: an interrupt may fall inside of a vendor's function.
                 before = interface.streams.current(index)
                 interface.streams.exchange(index, self.native_handle)
@@ -226,7 +226,7 @@ class Stream:
     def _leave(self, block: _StreamBlock | None) -> None:
         """Restore the current device and stream; called again after an interrupt, it does the rest."""
         if block is not None and any(each is block for each in _thread.blocks):
-            with _naming(self.device, "streams.exchange"):
+            with _naming_exchange(self.device):
                 interface, index = _with_streams(self.device)
                 interface.streams.exchange(index, block.before)
             _leave_all(block.guards)
@@ -419,7 +419,7 @@ def set_stream(stream: Stream) -> None:
     interface, index = _with_streams(stream.device)
     STREAMS_CHOSEN[:] = [True]
     stream._note_use()
-    with _naming(stream.device, "streams.exchange"), _restoring(interface, index):
+    with _naming_exchange(stream.device), _restoring(interface, index):
         before = interface.streams.exchange(index, stream.native_handle)
     _leave_all(_thread.guards.pop(stream.device, []))
     if stream.native_handle != interface.streams.default(index):
