@@ -14,7 +14,7 @@ import dispatch_core as dc  # noqa: E402
 from dispatch_aten.decompositions import EXPLICIT, IMPLICIT  # noqa: E402
 from dispatch_aten.dtypes import ScalarType  # noqa: E402
 from dispatch_aten.operators import ATEN, ATEN_BY_NAME  # noqa: E402
-from dispatch_aten.testing.changes import map_arrays  # noqa: E402
+from dispatch_aten.testing.changes import arrays_in, map_arrays  # noqa: E402
 from dispatch_aten.testing.samples import op_samples, unfit_changes  # noqa: E402
 from dispatch_aten.variants import is_inplace, is_out  # noqa: E402
 
@@ -76,25 +76,25 @@ def is_array(value):
     return isinstance(value, np.ndarray)
 
 
-def put(array, order):
-    """Return a view of an array of the sparing device, and of torch's, whose dimensions lie in this order."""
+def put(array, order, device="sparing"):
+    """Return a view of an array of a device, and of torch's, whose dimensions lie in this order."""
     order = [each for each in order if each < array.ndim]
     back = np.argsort(order).tolist()
-    laid = np.ascontiguousarray(array.transpose(order))
-    ours = dc.ops.aten.permute(dc.ops.prims.device_put(laid, device=dc.Device("sparing")), back)
+    laid = np.array(array.transpose(order), order="C")
+    ours = dc.ops.aten.permute(dc.ops.prims.device_put(laid, device=dc.Device(device)), back)
     return ours, torch.from_numpy(laid).permute(back)
 
 
-def run_both(name, arguments, orders):
-    """Return the results of the sparing device and of torch; None where torch refuses the call."""
+def run_both(name, arguments, orders, device="sparing"):
+    """Return the results of a device and of torch; None where torch refuses the call."""
     ours, theirs, number = {}, {}, 0
     for key, value in arguments.items():
         ours[key] = theirs[key] = value
         if is_array(value):
-            ours[key], theirs[key] = put(value, orders[number % len(orders)])
+            ours[key], theirs[key] = put(value, orders[number % len(orders)], device)
             number += 1
         if isinstance(value, ScalarType):
-            theirs[key] = getattr(torch, value.name)
+            theirs[key] = getattr(torch, str(value))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -141,13 +141,41 @@ def test_results_lie_in_memory_as_torchs(layout):
     differences = []
     for name in NAMES:
         sample = first_sample(name)
-        if sample is None or name in ("rrelu", "log_sigmoid"):
+        if sample is None:
             continue
         arguments = map_arrays(sample.arguments, lambda array: np.resize(array, (2, 3, 4, 5)) if array.ndim else array)
         for found, expected in run_both(name, arguments, ORDERS[layout]) or ():
             if tuple(dc.strides(found)) != tuple(expected.stride()):
                 differences.append((name, dc.strides(found), expected.stride()))
     assert differences == []
+
+
+#: Operators of which torch's kernels choose the layout.
+CHOSEN = [
+    "_log_softmax_backward_data", "_softmax_backward_data", "addbmm", "avg_pool3d", "avg_pool3d_backward",
+    "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv_tbc_backward", "conv_transpose1d", "convolution",
+    "convolution_backward", "log_sigmoid", "log_sigmoid_forward", "mse_loss_backward", "native_batch_norm_backward",
+    "native_group_norm_backward", "native_layer_norm_backward", "put", "renorm", "rrelu",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("device", ["cpu", "sparing"])
+@pytest.mark.parametrize("name", CHOSEN)
+def test_layouts_that_kernels_choose_are_torchs(name, device):
+    for sample in [each for each in op_samples(name) if not (each.change or each.layout)]:
+        for dtype, rank in product(("float32", "float64"), range(2, 6)):
+            if dtype == "float32" and any(isinstance(value, ScalarType) for value in sample.arguments.values()):
+                continue
+            channels_last = (0, *range(2, rank), 1)
+            arguments = map_arrays(
+                sample.arguments, lambda array, dtype=dtype: array.astype(dtype) if is_float(array) else array
+            )
+            for orders in ([channels_last], [(4, 3, 2, 1, 0)], [(4, 3, 2, 1, 0), (0, 1, 2, 3, 4)]):
+                fitting = all(array.ndim in (0, 1, rank) for array in arrays_in(arguments)) or len(orders[0]) == 5
+                for found, expected in (fitting and run_both(name, arguments, orders, device)) or ():
+                    if found is not None and expected.numel():
+                        steps = zip(expected.shape, dc.strides(found), expected.stride(), strict=True)
+                        assert [(ours, theirs) for size, ours, theirs in steps if size > 1 and ours != theirs] == []
 
 
 @pytest.mark.parametrize("sizes", [(3, 4), (2, 3, 4)])

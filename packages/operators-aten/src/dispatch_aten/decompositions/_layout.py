@@ -18,6 +18,8 @@ def lay_out(result: Any, expected: Any) -> Any:
     if not isinstance(expected, TensorMeta):
         several = isinstance(expected, (tuple, list)) and isinstance(result, (tuple, list))
         return tuple(map(lay_out, result, expected)) if several else result
+    if result is None:  # an output mask leaves it out
+        return None
     steps = dc.strides(result)
     if steps == expected.strides or not expected.numel or not dc.has_strides(result):
         return result

@@ -91,8 +91,8 @@ def count_of(sizes: Sequence[int], dim: int | Sequence[int] | None) -> int:
 
 
 def is_array(value: object) -> bool:
-    """Return whether a positional argument of an element-wise operator is an array."""
-    return value is not None and not isinstance(value, (bool, int, float, complex, str))
+    """Return whether a positional argument is an array: neither a number nor a list of numbers, a dtype or the like."""
+    return value is not None and not isinstance(value, (bool, int, float, complex, str, list, tuple, ScalarType))
 
 
 def check_by_rule(name: str, function: Callable[..., Array]) -> Callable[..., Array]:

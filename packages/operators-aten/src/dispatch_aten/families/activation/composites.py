@@ -150,7 +150,8 @@ def _rrelu(
     self: Array, lower: Number = 0.125, upper: Number = 1 / 3, training: bool = False, generator: Any = None
 ) -> Array:
     noise = aten.empty_like.default(self)
-    return aten.rrelu_with_noise_functional.default(self, noise, lower, upper, training, generator)[0]
+    found = aten.rrelu_with_noise_functional.default(self, noise, lower, upper, training, generator)[0]
+    return aten.contiguous.default(found)
 
 
 def _rrelu_with_noise(
@@ -187,7 +188,6 @@ def _rrelu_with_noise_backward(
 
 
 def _log_sigmoid_forward(self: Array) -> tuple[Array, Array]:
-    RULES["log_sigmoid_forward"](meta_of(self))
     dtype = dc.dtype(self)
     wide = widen(self)
     fading = aten.exp.default(aten.neg.default(aten.abs.default(wide)))

@@ -175,7 +175,7 @@ def _convolution_backward(
 ) -> tuple[Array | None, ...]:
     options = (stride, padding, dilation, transposed, output_padding, groups)
     metas = (meta_of(grad_output), meta_of(input), meta_of(weight))
-    RULES["convolution_backward"](*metas, bias_sizes, *options, output_mask)
+    expected = RULES["convolution_backward"](*metas, bias_sizes, *options, output_mask)
     g = convolution_geometry(dc.shape(weight), *options)
     empty = 0 in dc.shape(grad_output)
 
@@ -184,13 +184,15 @@ def _convolution_backward(
             return None
         return aten.new_zeros.default(like, dc.shape(like)) if empty or 0 in dc.shape(like) else compute()
 
-    return (
+    found = (
         make(output_mask[0], input, lambda: input_gradient(grad_output, dc.shape(input), weight, g)),
         make(output_mask[1], weight, lambda: _weight_gradient(grad_output, input, weight, g)),
         cast(aten.sum.dim_IntList(grad_output, [0, *range(2, ndim(grad_output))]), dc.dtype(grad_output))
         if output_mask[2]
         else None,
     )
+    laid_out: tuple[Array | None, ...] = lay_out(found, expected)
+    return laid_out
 
 
 def _check_batch(name: str, input: Array, count: int) -> bool:
@@ -290,7 +292,8 @@ def _conv_tbc_backward(self: Array, input: Array, weight: Array, bias: Array, pa
         *([1], [pad], [1], False, [0], 1),
         [True, True, True],
     )
-    return aten.permute.default(found[0], [2, 0, 1]), aten.permute.default(found[1], [2, 1, 0]), found[2]
+    to_input, to_weight = aten.permute.default(found[0], [2, 0, 1]), aten.permute.default(found[1], [2, 1, 0])
+    return aten.contiguous.default(to_input), aten.contiguous.default(to_weight), found[2]
 
 
 def _im2col(

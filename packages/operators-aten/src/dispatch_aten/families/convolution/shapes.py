@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dispatch_aten.dtypes import int64
+from dispatch_aten.dtypes import float64, int64
 from dispatch_aten.errors import OperatorError, ShapeError
 from dispatch_aten.promotion import result_type
 from dispatch_aten.shapes.meta import TensorMeta, channels_last_strides, contiguous, suggests_channels_last
@@ -199,11 +199,21 @@ def _check_kernel(dtype: ScalarType, g: ConvolutionGeometry) -> None:
         refuse_kinds("slow_conv_dilated<>", "bi", dtype)
 
 
-def _fresh(shape: tuple[int, ...], like: TensorMeta, *layouts: TensorMeta) -> TensorMeta:
-    """Describe a fresh result, with the channels innermost where one of ``layouts`` has them so."""
-    if any(suggests_channels_last(each.shape, each.strides) for each in layouts):
-        return TensorMeta(shape, channels_last_strides(shape), like.dtype)
-    return contiguous(shape, like.dtype)
+def _fresh(shape: tuple[int, ...], input: TensorMeta, weight: TensorMeta) -> TensorMeta:
+    """Describe a fresh result, with the channels innermost where torch's kernels take that order from an operand."""
+    if _has_channels_last(input, weight):
+        return TensorMeta(shape, channels_last_strides(shape), input.dtype)
+    return contiguous(shape, input.dtype)
+
+
+def _has_channels_last(input: TensorMeta, weight: TensorMeta) -> bool:
+    if weight.ndim == 3:
+        # torch makes the input row-major, and looks at both as pictures of one row.
+        (made, channels, size), (first, second, step) = weight.shape, weight.strides
+        return suggests_channels_last((made, channels, 1, size), (first, second, size * step, step))
+    if weight.ndim == 5 and input.dtype == float64:  # its library for three dimensions has no doubles
+        return False
+    return any(suggests_channels_last(each.shape, each.strides) for each in (input, weight))
 
 
 def _convolution(
@@ -229,7 +239,7 @@ def _convolution(
     if is_forward and 0 not in input.shape:
         _check_kernel(input.dtype, g)
     channels = weight.shape[1] * groups if transposed else weight.shape[0]
-    return _fresh((input.shape[0], channels, *sizes), input, input, weight)
+    return _fresh((input.shape[0], channels, *sizes), input, weight)
 
 
 def _convolution_with_options(*args: Any) -> TensorMeta:
@@ -258,8 +268,8 @@ def _convolution_backward(
             argument="grad_output",
         )
     metas = (
-        _fresh(input.shape, input, input, weight),
-        _fresh(weight.shape, weight, input, weight),
+        _fresh(input.shape, input, weight),
+        _fresh(weight.shape, input, weight),
         contiguous((made.shape[1],), input.dtype),
     )
     left_out = contiguous((0,), input.dtype)

@@ -10,7 +10,7 @@ from dispatch_aten.output_dtypes import check_output_dtype
 from dispatch_aten.promotion import Promotion
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.elementwise import elementwise
-from dispatch_aten.shapes.layout import broadcast_shapes, check_output_shape
+from dispatch_aten.shapes.layout import broadcast_shapes, check_output_shape, preserve_format
 from dispatch_aten.shapes.meta import TensorMeta, contiguous
 from dispatch_aten.shapes.refusals import refuse_kinds
 
@@ -137,7 +137,7 @@ def _mse_loss_backward(grad_output: TensorMeta, self: TensorMeta, target: Tensor
     found = elementwise(self, target, grad_output)
     refuse_kinds("mse_backward_cpu_out", "bic", found.dtype)
     check_output_dtype(found.dtype, self.dtype)
-    return found
+    return contiguous(found.shape, found.dtype)
 
 
 def _bce_with_logits(
@@ -157,7 +157,9 @@ def _bce_with_logits(
         weighted = elementwise(self, target, pos_weight)
         check_output_shape(weighted.shape, self.shape)
         check_output_dtype(weighted.dtype, self.dtype)
-    return full if reduction == 0 else contiguous((), full.dtype)
+    if reduction != 0:
+        return contiguous((), full.dtype)
+    return TensorMeta(full.shape, preserve_format(target).strides, full.dtype)
 
 
 def _reduce(full: TensorMeta, reduction: int, dtype: ScalarType) -> TensorMeta:

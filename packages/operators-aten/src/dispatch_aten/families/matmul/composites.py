@@ -194,13 +194,14 @@ def _addbmm(self: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alph
             factors = (aten.select.int(each, 0, place) for each in (batch1, batch2))
             self, beta = aten.addmm.default(self, *factors, beta=beta, alpha=alpha), 1
         if dc.shape(batch1)[0]:
-            return self
+            return aten.contiguous.default(self)
     product = aten.sum.dim_IntList(aten.bmm.default(batch1, batch2), [0], dtype=dc.dtype(batch1))
     if dc.dtype(self) != dc.dtype(product):
         raise DtypeError(
             f"expected the same dtype, but got {dc.dtype(self).name} and {dc.dtype(product).name}", argument="self"
         )
-    return _add_scaled(aten.expand.default(self, dc.shape(product)), product, beta, alpha)
+    found = _add_scaled(aten.expand.default(self, dc.shape(product)), product, beta, alpha)
+    return aten.contiguous.default(found)
 
 
 _HALVES: Final = (float16, bfloat16)

@@ -8,7 +8,7 @@ from dispatch_aten.dtypes import int64
 from dispatch_aten.errors import OperatorError, ShapeError
 from dispatch_aten.families.padding.shapes import fresh_in_format
 from dispatch_aten.families.pooling.adaptive_shapes import check_gradient
-from dispatch_aten.shapes.meta import TensorMeta
+from dispatch_aten.shapes.meta import TensorMeta, contiguous
 from dispatch_aten.shapes.refusals import refuse_kinds
 
 if TYPE_CHECKING:
@@ -160,6 +160,7 @@ def _max_pool_backward(count: int) -> Callable[..., TensorMeta]:
 
 def _avg_pool(count: int) -> Callable[..., TensorMeta]:
     name = f"avg_pool{count}d"
+    fresh = fresh_in_format if count == 2 else _in_rows
 
     def rule(
         self: TensorMeta,
@@ -175,17 +176,22 @@ def _avg_pool(count: int) -> Callable[..., TensorMeta]:
             raise OperatorError("divisor must be not zero", argument="divisor_override")
         if self.dtype != int64:
             refuse_kinds(name if count == 2 else "avg_pool3d_out_frame", "bic", self.dtype)
-        return fresh_in_format((*self.shape[:-count], *moved.sizes), self)
+        return fresh((*self.shape[:-count], *moved.sizes), self)
 
     return rule
 
 
+def _in_rows(shape: tuple[int, ...], like: TensorMeta) -> TensorMeta:
+    return contiguous(shape, like.dtype)
+
+
 def _avg_pool_backward(count: int) -> Callable[..., TensorMeta]:
     forward = _avg_pool(count)
+    fresh = fresh_in_format if count == 2 else _in_rows
 
     def rule(grad_output: TensorMeta, self: TensorMeta, *options: Any) -> TensorMeta:
         check_gradient(grad_output, forward(self, *options).shape)
-        return fresh_in_format(self.shape, self)
+        return fresh(self.shape, self)
 
     return rule
 

@@ -306,4 +306,5 @@ def _renorm(self: Array, p: Number, dim: int, maxnorm: Number) -> Array:
     others = [each for each in range(ndim(self)) if each != dim]
     norm = aten.linalg_vector_norm.default(self, p, others, True)
     scale = aten.mul.Scalar(aten.reciprocal.default(aten.add.Scalar(norm, 1e-7)), maxnorm)
-    return aten.mul.Tensor(self, aten.where.ScalarOther(aten.gt.Scalar(norm, maxnorm), scale, 1))
+    scaled = aten.mul.Tensor(self, aten.where.ScalarOther(aten.gt.Scalar(norm, maxnorm), scale, 1))
+    return aten.contiguous.default(scaled)
