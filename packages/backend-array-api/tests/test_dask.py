@@ -164,11 +164,32 @@ def test_what_cannot_be_computed_is_said_in_the_operators_words():
     where = "index 7 is out of bounds for dimension 0 with size 6"
     for operator, call in {
         "index.Tensor": lambda: x[far],
-        "index_select": lambda: x.index_select(0, far),
         "gather": lambda: x.gather(0, far),
     }.items():
         with pytest.raises(dc.DispatchError, match=rf"{where} \(.*aten::{operator}"):
             call().tolist()
+    with pytest.raises(dc.DispatchError, match=r"index out of range in self \(.*aten::index_select\)\n.*index 7"):
+        x.index_select(0, far).tolist()
     with pytest.raises(dc.DispatchError, match=r"max\(\): Expected reduction dim to be specified"):
         x[:0].max()
     assert x[x > 0].max().item() == GRID[:, 0].max() and x[x > 0].min().item() > 0
+
+
+def test_arrays_of_equal_values_are_not_one_memory():
+    one, two = (torchlike.ones(2, 3, device="dask") for _ in range(2))
+    assert one.is_set_to(one)
+    assert not one.is_set_to(two)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 2, 432), (432, 0)])
+def test_arrays_without_elements_are_made(shape):
+    assert torchlike.full(shape, 2.0, dtype=torchlike.float64, device="dask").shape == shape
+
+
+def test_negative_positions_of_rows_are_refused_as_by_the_cpu():
+    x, index = on_dask(GRID, 2), torchlike.tensor([0, -1], device="dask")
+    rows = torchlike.ones(2, 4, device="dask")
+    calls = (lambda: x.index_select(0, index), lambda: x.index_add(0, index, rows), lambda: F.embedding(index, x))
+    for call in calls:
+        with pytest.raises(IndexError, match="index out of range in self"):
+            call().tolist()

@@ -18,6 +18,15 @@ def check_block(index: Any, size: int, dim: int, operator: str) -> Any:
     return index
 
 
+def check_rows_block(index: Any, size: int, operator: str) -> Any:
+    """Return a chunk of positions of rows, which are never negative; raises ``DimensionError`` for one out of range."""
+    wrong = index[(index < 0) | (index >= size)]
+    if wrong.size:
+        hint = f"index {wrong.flat[0]} is asked for, and the size is {size}"
+        raise DimensionError("index out of range in self", operator=operator, hint=hint)
+    return index
+
+
 def put_block(block: Any, *, position: Any, values: Any, add: bool, block_info: Any = None) -> Any:
     """Write rows to those positions that lie in a chunk of an array."""
     made = block.copy()

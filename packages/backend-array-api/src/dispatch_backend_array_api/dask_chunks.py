@@ -46,6 +46,8 @@ def chunks_for(shape: Sequence[int], dtype: Any) -> tuple[tuple[int, ...], ...]:
     elif isinstance(wanted, (list, tuple)):
         # As in Dask, None and -1 represent a dimension in one piece.
         wanted = tuple([-1 if each is None else each for each in wanted])
+    if wanted == "auto" and 0 in shape:
+        wanted = -1  # Dask divides by the number of elements
     try:
         found: tuple[tuple[int, ...], ...] = normalize_chunks(wanted, shape=tuple(shape), dtype=np.dtype(dtype))
     except (TypeError, ValueError) as error:

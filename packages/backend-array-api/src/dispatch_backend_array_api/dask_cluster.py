@@ -63,7 +63,7 @@ def compute(arrays: Sequence[Array]) -> list[Array]:
     """
     client = _client()
     if client is None:
-        return _with_sizes(_translate_absence(arrays, lambda: _persist_here(arrays)))
+        return _make_distinct(_with_sizes(_translate_absence(arrays, lambda: _persist_here(arrays))))
     from distributed import futures_of
 
     depths = [_depth(array) + 1 for array in arrays]
@@ -83,7 +83,15 @@ def compute(arrays: Sequence[Array]) -> list[Array]:
             # No other array refers to these, but garbage may for a while.
             for future in futures_of(past):
                 future.release()
-    return kept
+    return _make_distinct(kept)
+
+
+def _make_distinct(arrays: list[Array]) -> list[Array]:
+    """Return an array of its own for each: Dask gives one for two of equal values, which are not one memory."""
+    first: dict[int, int] = {}
+    return [
+        array if first.setdefault(id(array), place) == place else array.copy() for place, array in enumerate(arrays)
+    ]
 
 
 def gather(arrays: Sequence[Array]) -> list[Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isnan
 from typing import Any, Final
 
 import dask.array as da
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_aten.decompositions import EXPLICIT
 from dispatch_aten.dtypes import ScalarType
 
-from .dask_blocks import check_block, put_block, scatter_block, take_block
+from .dask_blocks import check_block, check_rows_block, put_block, scatter_block, take_block
 from .kernels import indexing
 from .library import Array, ArrayLibrary, Kernel
 
@@ -82,16 +84,51 @@ def _check_positions(
     ]
 
 
+def _check_rows(library: ArrayLibrary, self: Array, dim: int, index: Array, operator: str) -> Array:
+    """Return positions of rows that refuse those out of range, negative ones too, when they are computed."""
+    if not -max(self.ndim, 1) <= dim < max(self.ndim, 1):
+        return index
+    size = self.shape[dim] if self.ndim else 1
+    if isnan(size):  # it is not known
+        return index
+    return da.map_blocks(
+        check_rows_block,
+        library.indices(index),
+        size,
+        operator,
+        dtype=np.int64,
+        meta=np.empty((0,) * index.ndim, np.int64),
+    )
+
+
 def _index_select(library: ArrayLibrary) -> Kernel:
     plain = indexing.make(library)["index_select"]
 
     def index_select(self: Array, dim: int, index: Array) -> Array:
-        if self.ndim and -self.ndim <= dim < self.ndim:
-            before: list[Array | None] = [None] * (dim % self.ndim)
-            index = _check_positions(library, self, [*before, index], "aten::index_select")[-1]
-        return plain(self, dim, index)
+        return plain(self, dim, _check_rows(library, self, dim, index, "aten::index_select"))
 
     return index_select
+
+
+def _index_add(library: ArrayLibrary) -> Kernel:
+    composed = EXPLICIT["index_add"]
+
+    def index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
+        # Torch looks at no positions of an array without elements.
+        if self.ndim < 2 or 0 not in self.shape:
+            index = _check_rows(library, self, dim, index, "aten::index_add")
+        return composed(self, dim, index, source, alpha=alpha)
+
+    return index_add
+
+
+def _embedding(library: ArrayLibrary) -> Kernel:
+    composed = EXPLICIT["embedding"]
+
+    def embedding(weight: Array, indices: Array, *options: Any) -> Array:
+        return composed(weight, _check_rows(library, weight, 0, indices, "aten::embedding"), *options)
+
+    return embedding
 
 
 def _index_put(library: ArrayLibrary) -> Kernel:
@@ -165,6 +202,8 @@ KERNELS: Final[dict[str, Callable[[ArrayLibrary], Kernel]]] = {
     "index.Tensor": _index,
     "index_put": _index_put,
     "index_select": _index_select,
+    "index_add": _index_add,
+    "embedding": _embedding,
     "nonzero": _nonzero,
     "gather": _gather,
     "scatter.src": _scatter("scatter.src", add=False),

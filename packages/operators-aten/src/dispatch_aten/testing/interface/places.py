@@ -62,7 +62,7 @@ def check_indices(device: TestedDevice, interface: dc.DeviceInterface) -> int:
         except dc.NoKernelError:
             continue
         except Exception as error:
-            if str(second) not in str(error):
+            if str(first) not in str(error) or str(second) not in str(error):
                 raise DisagreementError(f"{sample} with arrays on {first} and {second}: {error}") from error
         else:
             raise DisagreementError(f"{sample} takes arrays on {first} and on {second}")
@@ -110,8 +110,11 @@ def check_crossing(device: TestedDevice, interface: dc.DeviceInterface) -> int:
 def check_current(device: TestedDevice, interface: dc.DeviceInterface) -> int:
     """Make another device the thread's: it comes back as told, is another thread's no business, and arrays lie there."""
     current, exchange = require(interface, "current", "exchange")
-    second = second_index(device).index
     before = current()
+    place = second_index(device)
+    second = place.index
+    if current() != before:
+        raise DisagreementError(f"after work on {place} the current device is {current()}, and was {before}")
     try:
         if exchange(second) != before or current() != second:
             raise DisagreementError(f"after exchange({second}) the current device is {current()}, and was {before}")
