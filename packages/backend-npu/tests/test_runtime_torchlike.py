@@ -122,6 +122,23 @@ def test_a_pinned_tensor_is_copied_when_the_stream_reaches_it(simulator):
     ]
 
 
+@pytest.mark.no_pipeline(reason="a pipeline copies later")
+def test_a_copy_to_pinned_memory_is_done_when_the_stream_reaches_it(simulator):
+    x = torchlike.arange(6.0, device="npu").reshape(2, 3) + 1
+    torchlike.npu.synchronize()
+    simulator.reset()
+    found = x[1:].to("cpu", non_blocking=True)
+    assert "aclrtMemcpyAsync" in simulator.log() and "aclrtMemcpy" not in simulator.log()
+    assert found.is_pinned("npu") and not torchlike.npu.current_stream().query()
+    torchlike.npu.synchronize()
+    assert found.tolist() == [[4.0, 5.0, 6.0]]
+    kept = torchlike.zeros(3, 2).pin_memory("npu")
+    assert kept.copy_(x.t().contiguous(), non_blocking=True) is kept
+    turned = x.t().to("cpu", non_blocking=True)
+    torchlike.npu.current_stream().synchronize()
+    assert kept.tolist() == turned.tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]] and turned.stride() == (1, 3)
+
+
 @pytest.mark.no_pipeline(reason="a pipeline takes memory later")
 def test_running_out_of_memory_is_an_error_of_both_kinds(simulator):
     with pytest.raises(MemoryError) as caught:

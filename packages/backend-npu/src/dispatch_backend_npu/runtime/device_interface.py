@@ -10,7 +10,7 @@ from dispatch_core import DeviceInterface
 from ..acl.errors import OutOfMemoryError
 from . import allocator, device, waiting
 from .event import Event
-from .memory import allocate_pinned
+from .memory import allocate_pinned, queue_to_host
 from .probe import device_name
 from .stream import Stream, check_stream, default, peek
 
@@ -108,6 +108,11 @@ def _upload(array: NDArray[Any], index: int) -> Any:
         return from_numpy(array, waits=False)
 
 
+def _download(array: Any, host: NDArray[Any]) -> None:
+    with device.guard(array.block.device):
+        queue_to_host(array.pointer + array.storage_offset * host.itemsize, host)
+
+
 def _properties(index: int) -> dict[str, Any]:
     with device.guard(index):
         return {"name": device_name(), "total_memory": allocator.mem_get_info(index)[1]}
@@ -137,5 +142,6 @@ def make() -> DeviceInterface:
         host_allocator=_allocate_pinned,
         dtypes=DTYPES,
         upload=_upload,
+        download=_download,
         functions={"set_sync_timeout": waiting.set_sync_timeout, "sync_timeout": waiting.sync_timeout},
     )

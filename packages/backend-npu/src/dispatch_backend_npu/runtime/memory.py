@@ -67,6 +67,16 @@ def queue_to_device(array: NDArray[Any], pointer: int) -> bool:
     return True
 
 
+def queue_to_host(pointer: int, array: NDArray[Any]) -> None:
+    """Queue the copy of bytes of the device to a contiguous array in pinned memory, on the thread's current stream."""
+    block = _find_block(array)
+    if block is None:
+        raise BackendError("only arrays in pinned memory can be copied to without a wait")
+    stream = current()
+    _queue(_address(array), pointer, array.nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
+    block.record_stream(stream)
+
+
 def _find_block(array: Any) -> HostBlock | None:
     """Return the pinned memory that an array lies in."""
     while array is not None:
