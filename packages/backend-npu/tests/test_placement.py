@@ -57,6 +57,24 @@ def test_copies_go_from_one_device_to_another(two):
     assert x.grad.device.index == 1
 
 
+@pytest.mark.no_pipeline(reason="a pipeline copies later")
+@pytest.mark.parametrize("reaches", [True, False])
+def test_devices_copy_to_each_other_without_a_wait(two, simulator, monkeypatch, reaches):
+    first, second = two
+    if not reaches:
+        monkeypatch.setattr("dispatch_backend_npu.ops.copy.connect", lambda *devices: False)
+    values = torchlike.arange(6.0, device="npu:0").reshape(2, 3)
+    torchlike.npu.synchronize(0), torchlike.npu.synchronize(1)
+    simulator.reset()
+    moved = (values + 1).t().to("npu:1"), values[:, ::2].to("npu:1"), second.copy_(values)
+    moved += (first.to("npu:1", torchlike.int32),)
+    assert reaches == ("aclrtMemcpy" not in simulator.log()) and reaches == ("aclrtMemcpyAsync" in simulator.log())
+    assert moved[0].tolist() == [[1, 4], [2, 5], [3, 6]] and moved[0].stride() == (1, 3)
+    assert moved[1].tolist() == [[0, 2], [3, 5]] and moved[2].tolist() == values.tolist()
+    assert moved[3].tolist() == [[1] * 3] * 2 and {each.device.index for each in moved} == {1}
+    assert torchlike.npu.can_device_access_peer(0, 1) and not torchlike.npu.can_device_access_peer(1, 1)
+
+
 def test_results_of_a_pipeline_lie_on_its_device(two):
     first, second = two
     with torchlike.pipeline():
@@ -83,7 +101,7 @@ def test_pipelines_record_on_several_devices(two):
             made[0] + made[1]
         first.copy_(second * 4)
         moved = made[1].to("npu:0") + made[0]
-    assert not pipe.stats().eager
+    assert set(pipe.stats().eager) == {("aten::copy_", "it copies between devices")}
     assert [each.device.index for each in (*made, late, moved)] == [0, 1, 0, 1, 1, 0]
     assert first.tolist() == [[4.0] * 3] * 2 and made[0].tolist() == made[1].tolist()
     assert moved.tolist() == (made[0] * 2).tolist()

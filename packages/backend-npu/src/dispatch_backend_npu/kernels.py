@@ -90,6 +90,8 @@ KERNELS: Final[dict[str, Kernel]] = (
     | view.KERNELS
     # Whether the source has elements enough is known on the device alone: its composition would wait twice.
     | {"masked_scatter_": dc.host_kernel("aten::masked_scatter_")}
+    # The kernel of the row, which plans use, but for arrays of two devices.
+    | {"copy_": dc.KernelTraits(crosses_devices=True)(_make_module_kernel("copy_", ".ops.copy"))}
 )
 """Every kernel of the ``aten`` namespace. The host computes the operators that neither are here nor are composed."""
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes import TensorMeta, cached_rule
+from dispatch_aten.shapes import TensorMeta, cached_rule, preserved_strides
 from dispatch_core import Device
 
 from .. import arrays
 from ..aclnn.launch import allocate_result, launch
+from ..aclnn.row_kernels import operator_row
 from ..arrays import AclArray
+from ..runtime import memory
 from ..runtime.device import guard
+from ..runtime.event import Event
+from ..runtime.peers import connect
 
 _clone_rule: Final = cached_rule("clone")
 _to_copy_rule: Final = cached_rule("_to_copy")
@@ -49,6 +54,54 @@ def _to_copy(
     return array
 
 
+def _copy_inplace(self: AclArray, src: AclArray, non_blocking: bool = False) -> AclArray:
+    """Copy into an array, also from one of another device.
+
+    The core orders the current streams of both devices around the call; work of this kernel on the source's stream is
+    waited for here.
+    """
+    here, there = self.block.device, src.block.device
+    if here != there and self.spec.numel:
+        if not connect(here, there):
+            with guard(there):
+                values = arrays.to_numpy(src)
+            src = arrays.from_numpy(values)
+        elif self.spec == src.spec and _is_dense(self.spec):
+            _copy_between(self, src)
+            return self
+        else:
+            src = _bring(src)
+    return _row_kernel()(self, src, non_blocking)
+
+
+@cache
+def _row_kernel() -> Callable[..., AclArray]:
+    return operator_row("copy_").make_kernel()
+
+
+def _bring(array: AclArray) -> AclArray:
+    """Return a copy of another device's array on the thread's device."""
+    if not _is_dense(array.spec):
+        with guard(array.block.device):
+            array = _clone(array)
+            packed = Event()
+            packed.record()
+        packed.wait()
+    made = arrays.allocate_array(array.spec)
+    _copy_between(made, array)
+    return made
+
+
+def _copy_between(made: AclArray, array: AclArray) -> None:
+    size = array.spec.dtype.itemsize
+    source, target = (each.pointer + each.storage_offset * size for each in (array, made))
+    memory.copy_on_device(target, source, array.spec.numel * size)
+
+
+def _is_dense(spec: TensorMeta) -> bool:
+    return spec.strides == preserved_strides(spec.shape, spec.strides)
+
+
 def _local_scalar_dense(self: AclArray) -> Any:
     """Return the only element, after waiting for the device."""
     # NumPy does not have bfloat16.
@@ -76,6 +129,7 @@ def _device_put(data: Any, *, device: Device) -> AclArray:
 KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "clone": _clone,
     "_to_copy": _to_copy,
+    "copy_": _copy_inplace,
     "_local_scalar_dense": _local_scalar_dense,
 }
 PRIMS: Final[dict[str, Callable[..., Any]]] = {"device_get": _device_get, "device_put": _device_put}

@@ -8,7 +8,7 @@ from dispatch_aten.dtypes import BY_NAME
 from dispatch_core import DeviceInterface
 
 from ..acl.errors import OutOfMemoryError
-from . import allocator, device, waiting
+from . import allocator, device, peers, waiting
 from .event import Event
 from .memory import allocate_pinned, queue_to_host
 from .probe import device_name
@@ -143,5 +143,9 @@ def make() -> DeviceInterface:
         dtypes=DTYPES,
         upload=_upload,
         download=_download,
-        functions={"set_sync_timeout": waiting.set_sync_timeout, "sync_timeout": waiting.sync_timeout},
+        functions={
+            "can_device_access_peer": peers.can_access_peer,
+            "set_sync_timeout": waiting.set_sync_timeout,
+            "sync_timeout": waiting.sync_timeout,
+        },
     )

@@ -19,7 +19,7 @@ class Stage(IntEnum):
 class AclSession:
     """The time from the opening of the runtime to its closing, and the objects of other modules for its devices."""
 
-    __slots__ = ("allocators", "contexts", "events", "host", "is_ours", "references", "streams")
+    __slots__ = ("allocators", "contexts", "events", "host", "is_ours", "peers", "references", "streams")
 
     def __init__(self, *, is_ours: bool) -> None:
         #: Whether this package called ``aclInit`` first, and so has to call ``aclFinalize``.
@@ -31,6 +31,8 @@ class AclSession:
         self.streams: dict[int, Any] = {}
         self.events: dict[int, Any] = {}
         self.host: Any = None
+        #: Two devices → whether the first copies to and from the second by itself.
+        self.peers: dict[tuple[int, int], bool] = {}
 
     def end(self) -> None:
         """Mark the remaining streams as closed."""

@@ -157,7 +157,9 @@ def place_call(
             if not (crosses and entry.name in COPIES):
                 return run_mixed(values, keywords)
             index = find_first(values)
-            return run_between(interface, find((None, *values[1:])), index, lambda: run_on(index, values, keywords))
+            source = find((None, *values[1:]))
+            assert source is not None and index is not None  # noqa: PT018  # the arrays of a mixed call have indices
+            return run_between(interface, source, index, lambda: run_on(index, values, keywords))
         if place is not None and isinstance(device := values[place], Device) and device.type == name:
             if device.index is None:
                 if current is not None and is_call:

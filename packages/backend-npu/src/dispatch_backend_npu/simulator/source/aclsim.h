@@ -114,6 +114,8 @@ typedef struct {
 } aclsim_context;
 
 aclError aclsim_current(aclsim_context **context);
+/* Whether a device may access the memory of another one. */
+bool aclsim_reaches(int32_t device, int32_t peer);
 aclError aclsim_stream_of(aclrtStream stream, aclrtStream *found);
 aclrtStream aclsim_stream_new(aclsim_context *context, uint32_t flags);
 void aclsim_stream_free(aclrtStream stream);

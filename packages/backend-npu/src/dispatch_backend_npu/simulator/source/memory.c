@@ -185,7 +185,11 @@ static aclError check_copy(const char *name, void *dst, size_t dest_max, const v
     /* count > destMax is 107000. */
     if (count > dest_max) REFUSE(RT_PARAM_INVALID, "%s: count is %zu, but destMax %zu", name, count, dest_max);
     PASS_ON(check_side(name, "dst", dst, count, writes_device(kind), kind != DEFAULT));
-    return check_side(name, "src", src, count, reads_device(kind), kind != DEFAULT);
+    PASS_ON(check_side(name, "src", src, count, reads_device(kind), kind != DEFAULT));
+    const block *to = find(&on_device, dst), *from = find(&on_device, src);
+    if (to && from && (!aclsim_reaches(to->device, from->device) || !aclsim_reaches(from->device, to->device)))
+        REFUSE(RT_FEATURE_NOT_SUPPORT, "%s: from device %d to %d without peer access", name, from->device, to->device);
+    return 0;
 }
 
 /* aclrtMemcpy: count 0 succeeds without a check of the pointers. It does not synchronise streams: queued work has not

@@ -9,7 +9,7 @@ enum { DEVICES = 2 };
 static bool initialised;
 static uint64_t references;
 
-typedef struct { aclsim_context *context; int64_t users; } device_state;
+typedef struct { aclsim_context *context; int64_t users; uint32_t peers; } device_state;
 static device_state devices[DEVICES];
 static __thread aclsim_context *current;
 
@@ -133,6 +133,32 @@ aclError aclrtGetDeviceCount(uint32_t *count) {
     *count = DEVICES;
     return 0;
 }
+
+/* aclrtDeviceCanAccessPeer: the devices of a machine reach each other; none is a peer of itself. */
+aclError aclrtDeviceCanAccessPeer(int32_t *canAccessPeer, int32_t deviceId, int32_t peerDeviceId) {
+    CALL(aclrtDeviceCanAccessPeer);
+    FAIL_FIRST();
+    NEED_POINTER(canAccessPeer);
+    NEED_DEVICE(deviceId);
+    NEED_DEVICE(peerDeviceId);
+    *canAccessPeer = deviceId != peerDeviceId;
+    return 0;
+}
+
+/* aclrtDeviceEnablePeerAccess: of the thread's device to another one, in this direction. */
+aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
+    CALL(aclrtDeviceEnablePeerAccess);
+    FAIL_FIRST();
+    aclsim_context *context;
+    PASS_ON(aclsim_current(&context));
+    NEED_DEVICE(peerDeviceId);
+    if (flags) REFUSE(RT_PARAM_INVALID, "aclrtDeviceEnablePeerAccess: flags must be 0");
+    if (peerDeviceId == context->device) REFUSE(RT_PARAM_INVALID, "aclrtDeviceEnablePeerAccess: %d is the thread's device", peerDeviceId);
+    devices[context->device].peers |= 1u << peerDeviceId;
+    return 0;
+}
+
+bool aclsim_reaches(int32_t device, int32_t peer) { return device == peer || devices[device].peers & 1u << peer; }
 
 static aclError synchronize_device(int32_t timeout) {
     aclsim_context *context;
