@@ -7,7 +7,9 @@ import pytest
 from comparison import assert_close, assert_same
 from composites import call_composite as call
 
-from dispatch_aten.dtypes import float64
+from dispatch_aten.dtypes import BY_NAME, float64
+from dispatch_aten.errors import AtenError
+from dispatch_aten.shapes import RULES, contiguous
 
 pytest.importorskip("dispatch_backend_cpu", reason="composites need some backend's kernels")
 pytestmark = [
@@ -68,6 +70,20 @@ def test_functions_of_one_array_are_numpys(name):
     for shape in SHAPES:
         x = draw(*shape)
         assert_same(call(name, x), np.asarray((UNARY | OF_POSITIVE)[name](x)), name, strides=False)
+
+
+def test_functions_of_one_array_refuse_the_dtypes_that_the_rule_refuses():
+    refused = set()
+    for name in RULES.keys() & (UNARY | OF_POSITIVE).keys():
+        for dtype in ("int64", "bool"):
+            x = np.ones((2, 3), dtype)
+            try:
+                RULES[name](contiguous(x.shape, BY_NAME[dtype]))
+            except AtenError as error:
+                refused.add((name, dtype))
+                with pytest.raises(type(error)):
+                    call(name, x)
+    assert {("frac", "int64"), ("frac", "bool")} <= refused
 
 
 @pytest.mark.parametrize("name", BINARY)
