@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 Difference: TypeAlias = tuple[str, object, object]
 #: Whether results are always compared; see Note [When results are compared] in `result_watch`.
 ALWAYS: Final = Switch("DISPATCH_CHECK_RESULTS")
+_INT: Final = {int}
 
 
 def significant_strides(sizes: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
@@ -63,6 +64,8 @@ def compare(
     A size that either side does not know is equal to any. Strides count where they are given and the array's type has them.
     """
     if type(array) in ARRAY_TYPES:
+        if _is_the_same(array, sizes, steps, kind):
+            return None
         check_answers(array, kind)
     elif not is_tensor(array):
         return "type", f"{type(array).__module__}.{type(array).__qualname__}", "an array"
@@ -77,6 +80,12 @@ def compare(
         return None
     got, wanted = significant_strides(shape(array), strides(array)), significant_strides(shape(array), steps)
     return None if got == wanted else ("strides", strides(array), tuple(steps))
+
+
+def _is_the_same(array: Array, sizes: tuple[int | None, ...], steps: tuple[int, ...] | None, kind: Dtype) -> bool:
+    """Return whether an array is like the expected one in every answer, which are of use then: most are."""
+    found = sizes_of(array)
+    return found == sizes and {*map(type, found)} <= _INT and strides(array) == steps and dtype(array) == kind
 
 
 def compare_with(array: object, meta: object) -> Difference | None:

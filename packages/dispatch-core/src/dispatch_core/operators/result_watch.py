@@ -121,6 +121,7 @@ class Watch:
         "_checks",
         "_coerce",
         "_entry",
+        "_hidden",
         "_quiet",
         "_registration",
         "_rule",
@@ -148,6 +149,12 @@ class Watch:
         #: The rule as a function of the arguments in order, once it is needed.
         self._said: Runner | None = None
         self._checks = plain_checks(signature)
+        #: The arguments that the rule does not get: Note [A rule runs unseen].
+        self._hidden = [
+            index
+            for index, parameter in enumerate(signature.parameters)
+            if index == signature.device_index or parameter.type.startswith("Generator")
+        ]
         #: The dtypes and ranks that have come, and how many calls in a row have brought no new ones.
         self._seen: set[Any] = set()
         self._quiet = 0
@@ -258,10 +265,8 @@ class Watch:
             return found
 
         given = list(signature.map_tensors(describe, values))
-        for index, parameter in enumerate(signature.parameters):
-            # See Note [A rule runs unseen].
-            if index == signature.device_index or parameter.type.startswith("Generator"):
-                given[index] = None
+        for index in self._hidden:
+            given[index] = None
         return tuple(looks), given
 
     def _answer(self, given: list[Any]) -> object:
