@@ -44,6 +44,14 @@ def test_eager_calls_and_pipelines_agree_with_the_cpu(name, both_modes):
     both_modes(FUNCTIONS[name], np.linspace(-1, 1, 6).reshape(2, 3))
 
 
+def test_a_mask_is_read_and_written_with_a_warning_at_the_users_line(grid):
+    with pytest.warns(UserWarning, match="'aten::nonzero' .* will fall back") as caught:
+        assert grid[grid > 3].tolist() == [4, 5]
+    assert caught[0].filename == __file__
+    grid[grid > 3] = 0.0
+    assert grid.tolist() == [[0, 1, 2], [3, 0, 0]]
+
+
 def chain(x, w):
     y = ((x * 2 + w).sigmoid() - 0.5).relu()
     y.add_(1)

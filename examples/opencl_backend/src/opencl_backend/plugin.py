@@ -9,9 +9,12 @@ import pyopencl as cl
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME
+from dispatch_core.tracebacks import hide_frames
 
 from . import driver, elementwise, errors, events, indexing, memory, moves, plan, reductions, streams
 from .arrays import C_TYPES, Array
+
+hide_frames(__package__)  # errors and warnings show the user's line
 
 
 def _properties(index: int) -> dict[str, Any]:
