@@ -219,3 +219,19 @@ def test_a_view_of_an_array_that_cannot_be_written_to_is_a_copy():
         assert t.view_as_real(x).tolist() == [[[1, 2], [3, -1]], [[0, 0], [0, 5]]]
         assert t.linalg.qr(t.tensor([[3.0, 0.0], [4.0, 1.0]], device="leaves"))[1].shape == (2, 2)
         assert dc.computed_on_host("leaves")["aten::view_as_real"] == 1
+
+
+@pytest.mark.parametrize("fallback", ["host", ()])
+def test_compositions_of_the_host_s_are_counted_like_its_kernels(fallback):
+    with open_twin(fallback):
+        x = t.tensor([[1.0, 2.0], [3.0, 4.0]], device="twin").t()
+        before = dc.computed_on_host("twin").get("aten::special_bessel_j0", 0)
+        found = t.special.bessel_j0(x)
+        assert found.stride() == t.special.bessel_j0(x.cpu()).stride() == (1, 2)
+        captured = t.capture(lambda a: t.special.bessel_j0(a) + 1)
+        with dc.pipeline():
+            recorded = t.special.bessel_j0(x) + 1
+        for each in (recorded, captured(x), captured(x)):
+            np.testing.assert_array_equal(each.cpu().numpy(), found.cpu().numpy() + 1)
+        assert dc.computed_on_host("twin")["aten::special_bessel_j0"] >= before + 2
+        assert "aten::special_bessel_j0" in dc.coverage("twin").operators("twin", "host")

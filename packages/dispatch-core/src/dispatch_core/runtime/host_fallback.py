@@ -7,7 +7,7 @@ laid out as the cpu's, which the shape rule says. A write is repeated on the dev
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import access
@@ -78,8 +78,7 @@ def run_on_host(op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:
             f"{op.name}: no kernel for the device {device.type!r}, and the host cannot compute a view of its arrays"
         )
     copies: dict[int, Any] = {}
-    written = {id(array) for index, array in signature.tensors(values) if signature.parameters[index].writes}
-    given = list(signature.map_tensors(lambda array: _to_host(array, copies, written), values))
+    given = list(signature.map_tensors(lambda array: _to_host(array, copies), values))
     if signature.device_index is not None:
         given[signature.device_index] = _HOST
     positional, named = signature.split(tuple(given))
@@ -93,7 +92,7 @@ def run_on_host(op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:
     _count(device.type, op.name)
     for index, array in signature.tensors(values):
         if signature.parameters[index].writes:
-            _ops().aten.copy_(array, _ops().prims.device_put(copies[id(array)], device=device))
+            _ops().aten.copy_(array, _move(copies[id(array)], device))
     results = []
     for result, made in zip(signature.results, signature.unpack(found), strict=True):
         if result.kind == "self":
@@ -149,15 +148,17 @@ def _ops() -> Any:
     return registry.ops
 
 
-def _to_host(array: Any, copies: dict[int, Any], written: Collection[int]) -> Any:
+def _move(array: Any, device: Device) -> Any:
+    """Copy an array to a device, in memory of its own; for a composite in a pipeline or a capture the two are recorded."""
+    prims = _ops().prims
+    return prims.device_put(prims.device_get(array), device=device)
+
+
+def _to_host(array: Any, copies: dict[int, Any]) -> Any:
     """Return a copy of an array on the cpu, with its strides; the same one for the same array."""
     found = copies.get(id(array))
     if found is None:
-        found = _with_strides(_ops().prims.device_get(array), array)
-        if id(array) in written:
-            # The host may share the device's memory, where an error must leave nothing.
-            found = _with_strides(_ops().aten.clone(found), array)
-        copies[id(array)] = found
+        found = copies[id(array)] = _with_strides(_move(array, _HOST), array)
     return found
 
 
@@ -183,7 +184,7 @@ def _to_device(value: Any, device: Device) -> Any:
     """Return a copy on the device of a result of the cpu's, laid out like it; a number as it is."""
     if type(value) not in ARRAY_TYPES:
         return value
-    made = _ops().prims.device_put(value, device=device)
+    made = _move(value, device)
     wanted = access.strides(value)
     if access.strides(made) == wanted or not access.has_strides(made):
         return made

@@ -13,6 +13,7 @@ from dispatch_aten.decompositions._shared import Array, aten, is_array, overload
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.generator import Generator, default_generator, host_stream
 from dispatch_aten.generator import HostStream as _HostStream  # noqa: F401  # by this path in pickles of 0.1
+from dispatch_core.frontends import to_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,18 +34,19 @@ def from_host(name: str, device: Any, make: Callable[[dc.Device], Array]) -> Arr
 
 def compute_on_host(name: str) -> Callable[..., Any]:
     """Make the kernel of an operator that the cpu computes, for devices without a function for it."""
+    on_host = dc.host_kernel(f"aten::{name}")
 
     def kernel(*args: Any) -> Any:
         first = next(value for value in args if is_array(value))
         device = dc.device(first)
         if device.type == _HOST.type:
             raise dc.NoKernelError(f"aten::{name}: no kernel for device {device}, where others would have it computed")
-        found = overload(name)(*(_bring(value, _HOST) if is_array(value) else value for value in args))
-        several = isinstance(found, (tuple, list))
-        back = tuple(dc.wrap_like(first, _bring(each, device)) for each in (found if several else (found,)))
-        return back if several else back[0]
+        found = on_host(*(to_data(value) if is_array(value) else value for value in args))
+        if isinstance(found, tuple):
+            return tuple(dc.wrap_like(first, each) for each in found)
+        return dc.wrap_like(first, found)
 
-    return kernel
+    return dc.KernelTraits(on_host=True)(kernel)
 
 
 def _bring(array: Array, device: dc.Device) -> Array:
