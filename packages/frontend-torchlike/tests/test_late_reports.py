@@ -89,4 +89,4 @@ def test_a_memory_that_is_written_again_and_again_is_not_the_oldest(late):
     for number in range(8 * size):
         kept.append(type(array)(array.values))
         log.end(number, "one", frozenset(), [kept[-1], array])
-        assert log._writers[id(array)][0] == number
+        assert log._writers[id(array)].number == number

@@ -154,6 +154,13 @@ class AsyncDeviceError(BackendError):
     """A device has reported that a call failed after it had been launched; the device's own error is the cause."""
 
 
+class DeviceLostError(AsyncDeviceError):
+    """A device cannot go on, and refuses all work until it is reset.
+
+    A backend raises it in a kernel, or reports it: then the core refuses the calls.
+    """
+
+
 class DevkitNotFoundError(DispatchError, ImportError):
     """A tool was asked for that the distribution dispatch-devkit has, and it is not installed."""
 

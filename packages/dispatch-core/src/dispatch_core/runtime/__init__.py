@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .interface import DeviceInterface
     from .promotion import promote
     from .streams import Event, Stream, current_stream, default_stream, set_stream
-    from .synchronization import computed_for_sizes, synchronize
+    from .synchronization import computed_for_sizes, reset_device, synchronize
 
 __all__ = [
     "DeviceInterface",
@@ -44,6 +44,7 @@ __all__ = [
     "open_device",
     "promote",
     "provides",
+    "reset_device",
     "resolve",
     "set_stream",
     "synchronize",
@@ -59,7 +60,7 @@ _NAMES: Final = {
     ".interface": "DeviceInterface",
     ".promotion": "promote",
     ".streams": "Event Stream current_stream default_stream set_stream",
-    ".synchronization": "computed_for_sizes synchronize",
+    ".synchronization": "computed_for_sizes reset_device synchronize",
 }
 _HOMES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
 

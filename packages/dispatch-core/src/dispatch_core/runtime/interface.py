@@ -72,8 +72,8 @@ class DeviceInterface:
       the memory that a copy still reads or writes.
     * ``generator(index)``: an engine of random numbers with ``seed(number)``, ``get_state()`` (bytes), ``set_state(bytes)``.
     * ``launched(number)`` is told the number of each call before it runs; ``reports()`` returns the errors that have come
-      in since it was last asked, each ``(number or None, stream, error)``. ``reset(index)`` makes a device that gave up
-      usable again.
+      in since it was last asked, each ``(number or None, stream, error)``. An error of the
+      class ``DeviceLostError`` says that the device cannot go on; ``reset(index)`` makes it usable again.
     * ``dtypes``: the dtypes that the device computes with.
     * ``queue(function, *arguments)``: submits work; the backend calls ``interface.queue``, and the conformance kit assigns
       another function to it.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..arrays.late_arrays import COMPUTED_FOR, waiting
 from ..arrays.launches import LOGS
 from ..arrays.owners import DEVICE_KEYS, device_key
@@ -9,6 +11,7 @@ from ..devices import Device
 from ..discovery import loader
 from ..pipelines import before_read, open_session
 from ..tracebacks import api_boundary
+from .guards import find_interface, resolve
 
 
 @api_boundary
@@ -45,6 +48,27 @@ def raise_reported(device: str, stream: object = None, *, index: int | None = No
     log = LOGS.get(device)
     if log is not None:
         log.raise_reported(stream, everywhere=stream is None, index=index, partly=partly)
+
+
+@api_boundary
+def reset_device(device: str | Device | int | None = None) -> None:
+    """Make a device usable again that cannot go on, by the part ``reset`` of its interface; by default the accelerator.
+
+    Tensors on it are lost. Raises ``BackendError`` for a device whose backend cannot do so.
+
+    >>> reset_device("cpu")
+    Traceback (most recent call last):
+    dispatch_core.errors.BackendError: Backend cpu doesn't support a reset
+    Hint: the DeviceInterface of its plugin has no part 'reset'
+    """
+    place = resolve(device)
+    interface, index = find_interface(place.type), place.index or 0
+    interface.require(place.type, "reset")
+    reset: Any = interface.reset
+    reset(index)
+    log = LOGS.get(place.type)
+    if log is not None:
+        log.restart(index)
 
 
 def computed_for_sizes() -> dict[str, int]:

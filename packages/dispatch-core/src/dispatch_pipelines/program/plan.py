@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.arrays import owners
 from dispatch_core.arrays.launches import LaunchLog, find_log, number_step
+from dispatch_core.arrays.written_memory import OVERWRITES
 from dispatch_core.calls import conformance
 from dispatch_core.discovery import loader
 from dispatch_core.errors import BackendError, DispatchError, KernelResultError
@@ -182,11 +184,15 @@ def complete(found: ProgramFingerprint, program: Program, device: DispatchKey) -
 def _number(step: PlannedStep, program: Program, log: LaunchLog) -> Callable[[list[Any]], None]:
     """Return the function of a planned step, numbered as one call; see Note [Late errors] in `launches`."""
     nodes = [program.nodes[index] for index in step.nodes]
-    made = [each.index for node in nodes for each in node.outputs if each is not None]
-    read = {each.index for node in nodes for each in node.inputs()}.difference(made)
-    written = {each.index for node in nodes for each in node.written}
+    made = {each.index for node in nodes for each in node.outputs if each is not None}
+    used = Counter(each.index for node in nodes for each in node.inputs())
+    written = {each.index for node in nodes for each in node.written} - made
+    targets = {each.index for node in nodes if node.name in OVERWRITES for each in node.written}
+    overwritten = {index for index in targets - made if used[index] == 1}
     name = ", ".join(node.name for node in nodes)
-    return number_step(step.run, name, tuple(sorted(read)), tuple(sorted({*made, *written})), log)
+    read = used.keys() - made - overwritten
+    reads, overwrites, makes, writes = (tuple(sorted(each)) for each in (read, overwritten, made, written))
+    return number_step(step.run, name, reads, overwrites, makes, writes, log)
 
 
 def _ask_planner(program: Program, device: DispatchKey) -> list[PlannedStep]:

@@ -121,6 +121,10 @@ class DeviceFunctions(StreamFunctions, MemoryFunctions, RandomFunctions):
         """Wait until everything that was queued on a device is done; raises the errors that it has reported since."""
         dc.synchronize(dc.Device(self.name, self.open(self.to_index(device))))
 
+    def reset_device(self, device: Place = None) -> None:
+        """Make a device usable again that cannot go on; tensors on it are lost."""
+        runtime.reset_device(dc.Device(self.name, self.to_index(device)))
+
     @cached_property
     def device(self) -> type:
         """The guard of this device: ``with torchlike.<device>.device(1): ...``."""
