@@ -8,6 +8,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import jax.scipy.special
+import numpy as np
 
 from ..backend import array_api_backend
 from ..error_words import ErrorWords
@@ -65,13 +66,18 @@ def _get(array: Array) -> Any:
     return read(array)
 
 
+def _put(values: Any) -> Array:
+    # JAX may go on using NumPy's memory, so that it gets a copy; `jnp.array` compiles a copy for each shape.
+    return jax.device_put(np.array(values))
+
+
 with jax.enable_x64(True):
     backend: Final = array_api_backend(
         "jax",
         jnp,
         array_types=(type(jnp.zeros(())), jax.Array),
         get=_get,
-        put=lambda values: jnp.array(values, copy=True),
+        put=_put,
         assign=_assign,
         is_known=lambda array: not isinstance(array, jax.core.Tracer),
         kernels={
