@@ -227,8 +227,9 @@ def test_compositions_of_the_host_s_are_counted_like_its_kernels(fallback):
         x = t.tensor([[1.0, 2.0], [3.0, 4.0]], device="twin").t()
         before = dc.computed_on_host("twin").get("aten::special_bessel_j0", 0)
         found = t.special.bessel_j0(x)
-        assert found.stride() == t.special.bessel_j0(x.cpu()).stride() == (1, 2)
+        assert found.stride() == t.special.bessel_j0(t.ones(2, 2).t()).stride() == (1, 2)
         captured = t.capture(lambda a: t.special.bessel_j0(a) + 1)
+        x = x.contiguous()
         with dc.pipeline():
             recorded = t.special.bessel_j0(x) + 1
         for each in (recorded, captured(x), captured(x)):
