@@ -19,7 +19,7 @@ import pytest
 import torchlike
 
 #: How many programs are tried; more in a run of its own. Each version of Python has others.
-PROGRAMS = int(os.environ.get("PIPELINE_PROGRAMS", "100"))
+PROGRAMS = int(os.environ.get("PIPELINE_PROGRAMS", "50"))
 FIRST = 100_000 * sys.version_info.minor
 CHUNKS = 10
 #: Larger results are dropped: outer products of outer products would take all memory.
