@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import torchlike
 from dispatch_backend_npu import runtime
 from dispatch_backend_npu.acl import AclError, OutOfMemoryError
 from dispatch_backend_npu.runtime import allocator, memory
@@ -36,8 +37,29 @@ def allocated_bytes():
 def test_a_class_is_at_most_an_eighth_larger_than_the_request(nbytes):
     size = size_class(nbytes)
     assert size % 512 == 0 and size >= nbytes
-    assert size == 512 or size <= max(nbytes * 9 / 8, nbytes + 512)
-    assert size_class(size) == size
+    padded = allocator.pad(nbytes)
+    assert size == 512 or size <= max(padded * 9 / 8, padded + 512)
+    assert size_class(size - 32) == size
+
+
+@given(st.lists(st.integers(0, 1 << 18), min_size=2, max_size=6))
+def test_after_each_block_32_bytes_are_its_own(sizes):
+    blocks = sorted((runtime.allocate(nbytes) for nbytes in sizes), key=lambda block: block.pointer)
+    for block, after in pairwise(blocks):
+        assert after.pointer - block.pointer >= -(-block.nbytes // 32) * 32 + 32
+
+
+def test_the_simulator_finds_blocks_without_them(npu, monkeypatch):
+    """Kernels write past the end of their results, and refuse memory whose end is another block's beginning."""
+    monkeypatch.setattr(allocator, "pad", lambda nbytes: nbytes)
+    allocator.size_class.cache_clear()
+    try:
+        first, second = torchlike.ones(128, device="npu"), torchlike.ones(128, device="npu")
+        assert second._dispatch_data.pointer - first._dispatch_data.pointer == 512
+        with pytest.raises(AclError, match="the 32 bytes after the block of self are not free"):
+            (first + 1, second + 1, first + 1)[2].tolist()
+    finally:
+        allocator.size_class.cache_clear()
 
 
 def test_blocks_are_aligned_and_apart():

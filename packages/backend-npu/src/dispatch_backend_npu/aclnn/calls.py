@@ -50,7 +50,7 @@ class CallTemplate:
         self.function = function
         self.specs = tuple(specs)
         self.spec = self.specs[0] if specs else None
-        self.sizes = tuple([storage_extent(spec.shape, spec.strides) * spec.dtype.itemsize for spec in self.specs])
+        self.sizes = tuple(map(nbytes_of, self.specs))
         kinds = PROTOTYPES[function]
         assert len(kinds) == len(values), function
         self.arguments = tuple(
@@ -76,9 +76,9 @@ class CallTemplate:
 def _creator_arguments(kind: str, value: Any) -> Any:
     """Return the arguments from which an argument's descriptor is created."""
     if kind.endswith("aclTensor*"):
-        return None if value is None else _spec_and_offset(value)
+        return None if value is None else _describe(value)
     if kind.endswith("aclTensorList*"):
-        return tuple([_spec_and_offset(each) for each in value])
+        return tuple([_describe(each) for each in value])
     if kind == "aclDataType":
         return DATA_TYPES[value]
     if kind == "char*":
@@ -90,8 +90,17 @@ def _creator_arguments(kind: str, value: Any) -> Any:
     return value
 
 
-def _spec_and_offset(value: Any) -> tuple[TensorMeta, int]:
-    return (value, 0) if isinstance(value, TensorMeta) else (value.spec, value.storage_offset)
+def _describe(value: Any) -> tuple[TensorMeta, int, int]:
+    """Return an array's description, its offset, and the bytes of its block; a description alone has a block of its own."""
+    if isinstance(value, TensorMeta):
+        return value, 0, nbytes_of(value)
+    return value.spec, value.storage_offset, value.block.nbytes
+
+
+def nbytes_of(spec: TensorMeta) -> int:
+    """Return how many bytes an array takes."""
+    size: int = storage_extent(spec.shape, spec.strides) * spec.dtype.itemsize
+    return size
 
 
 def is_same_scalar(one: Any, other: Any) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dispatch_aten.errors import OperatorError
-from dispatch_aten.shapes import TensorMeta, storage_extent
+from dispatch_aten.shapes import TensorMeta
 
 from ..acl import library, reports
 from ..acl.constants import (
@@ -97,7 +97,7 @@ class Descriptors:
         self._owned.append((_DESTROYERS[name], descriptor))
         return descriptor
 
-    def _tensor_list(self, specs: Sequence[tuple[TensorMeta, int]]) -> ctypes.c_void_p:
+    def _tensor_list(self, specs: Sequence[tuple[TensorMeta, int, int]]) -> ctypes.c_void_p:
         begun = len(self._owned)
         items = [self.add("aclTensor*", spec) for spec in specs]
         descriptor = _create(
@@ -185,11 +185,14 @@ def _create(creator: str, *args: Any) -> ctypes.c_void_p:
 _FORMATS: Final = {3: ACL_FORMAT_NCL, 4: ACL_FORMAT_NCHW, 5: ACL_FORMAT_NCDHW}
 
 
-def _tensor(spec: TensorMeta, offset: int) -> ctypes.c_void_p:
-    """Describe a strided view of a flat storage, as long as the view needs; its address is set later."""
+def _tensor(spec: TensorMeta, offset: int, nbytes: int) -> ctypes.c_void_p:
+    """Describe a strided view of a flat storage, that of its whole block of memory; its address is set later.
+
+    By the storage's length the toolkit finds out whether the view consists of whole rows, which it copies faster.
+    """
     ndim = len(spec.shape)
     numbers = ctypes.c_int64 * ndim
-    storage = (ctypes.c_int64 * 1)(offset + storage_extent(spec.shape, spec.strides))
+    storage = (ctypes.c_int64 * 1)(nbytes // spec.dtype.itemsize)
     return _create(
         "aclCreateTensor",
         numbers(*spec.shape),

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from dispatch_aten.shapes import HasSpec, TensorMeta
+from dispatch_aten.shapes import TensorMeta
 
 from .. import arrays as on_device
 from ..arrays import AclArray
@@ -83,16 +83,16 @@ def launch(function: str, *values: Any) -> None:
     numbers: list[Any] = []
     key: list[Any] = [function]
     for kind, value in zip(kinds, values, strict=True):
-        if isinstance(value, HasSpec):
+        if isinstance(value, AclArray):
             arrays.append(value)
-            key.append((value.spec, value.storage_offset))
+            key.append((value.spec, value.storage_offset, value.block.nbytes))
         elif kind == "const aclScalar*" and value is not None:
             key.append(value.__class__)
             numbers.append(value)
         elif isinstance(value, (list, tuple)):
             if kind.endswith("List*"):
                 arrays += value
-                key.append(tuple([(each.spec, each.storage_offset) for each in value]))
+                key.append(tuple([(each.spec, each.storage_offset, each.block.nbytes) for each in value]))
             else:
                 key.append(tuple(value))
         else:

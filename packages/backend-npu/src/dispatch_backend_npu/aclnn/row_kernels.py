@@ -6,7 +6,9 @@ allocates the results and launches the function:
     def kernel(self, other, *, alpha):
         try:
             template = templates[
-                settings.dtype, self.spec, self.storage_offset, other.spec, other.storage_offset, type(alpha)
+                settings.dtype,
+                self.spec, self.storage_offset, self.block.nbytes,
+                other.spec, other.storage_offset, other.block.nbytes, type(alpha)
             ]
         except (AttributeError, KeyError, TypeError):
             template, (self, other, alpha) = prepare(self, other, alpha)
@@ -114,7 +116,9 @@ class OperatorRow:
             {},
         )
         by_value = [each for each in self.arguments if each not in self.numbers]
-        self._key_text = self._key.text(self.arguments, "{0}.spec, {0}.storage_offset", by_value=by_value)
+        self._key_text = self._key.text(
+            self.arguments, "{0}.spec, {0}.storage_offset, {0}.block.nbytes", by_value=by_value
+        )
         self._make_key = make_function(
             define(f"key({', '.join(self.arguments)})", [f"return ({self._key_text},)"]),
             f"key of aten::{name}",

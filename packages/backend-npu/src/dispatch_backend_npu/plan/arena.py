@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from dispatch_aten.shapes import storage_extent
 from dispatch_core import Program
 from dispatch_core.planning import Value
 
-from .tasks import NodeTasks
+from ..aclnn.calls import nbytes_of
+from ..runtime.allocator import pad
+from .tasks import NodeTasks, to_spec
 
 #: Where arrays begin in an arena; the toolkit asks for 32 bytes.
 _ALIGNMENT: Final = 512
-
-
-def nbytes_of(value: Value) -> int:
-    """Return how many bytes an array takes."""
-    size: int = storage_extent(value.shape, value.strides) * value.dtype.itemsize
-    return size
 
 
 def assign_offsets(program: Program, planned: Sequence[NodeTasks]) -> tuple[list[tuple[Value, int]], int]:
@@ -50,7 +45,7 @@ def assign_offsets(program: Program, planned: Sequence[NodeTasks]) -> tuple[list
     taken: list[tuple[int, int, int]] = []
     size = 0
     for value in sorted(inside, key=lambda each: begins[each.index]):
-        need = max(-(-nbytes_of(value) // _ALIGNMENT), 1) * _ALIGNMENT
+        need = -(-pad(nbytes_of(to_spec(value))) // _ALIGNMENT) * _ALIGNMENT
         # Memory whose last use is in an earlier node is free again.
         others = sorted((start, stop) for start, stop, end in taken if end >= begins[value.index])
         start = 0

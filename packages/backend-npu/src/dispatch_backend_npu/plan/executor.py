@@ -6,6 +6,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
+from dispatch_aten.shapes import TensorMeta
+
 from ..acl import library, reports
 from ..aclnn.calls import CallTemplate, ScalarParameter, is_same_scalar
 from ..aclnn.descriptors import Descriptors
@@ -26,29 +28,33 @@ class RepeatedExecutor:
         "handle",
         "is_repeatable",
         "numbers",
-        "offsets",
+        "places",
         "second",
         "size",
     )
 
-    def __init__(self, template: CallTemplate, offsets: tuple[int, ...], numbers: tuple[Any, ...]) -> None:
-        self.offsets, self.numbers = offsets, numbers
+    def __init__(
+        self, template: CallTemplate, places: Sequence[tuple[int, int] | None], numbers: tuple[Any, ...]
+    ) -> None:
+        self.numbers = numbers
+        #: For each tensor the offset in its block, and the bytes of the block.
+        self.places: list[tuple[int, int]] = []
         self._name = f"{template.function}GetWorkspaceSize"
         self._first, self.second = library.bind(self._name), library.bind(template.function)
         self._descriptors = descriptors = Descriptors()
         #: Index among the arguments and among the numbers.
         self._scalars: list[tuple[int, int]] = []
         self._arguments: list[Any] = []
-        begins = iter(offsets)
+        begins = iter(places)
         for index, (kind, argument) in enumerate(template.arguments):
             value = argument
             if isinstance(argument, ScalarParameter):
                 self._scalars.append((index, argument.index))
                 value = numbers[argument.index]
             elif kind.endswith("aclTensor*"):
-                value = argument and (argument[0], next(begins))
+                value = argument and self._describe(argument, next(begins))
             elif kind.endswith("aclTensorList*"):
-                value = [(spec, next(begins)) for spec, _ in argument]
+                value = [self._describe(each, next(begins)) for each in argument]
             self._arguments.append(descriptors.add(kind, value))
         #: The addresses that the descriptors hold, and those that the executor holds.
         self._descriptor_addresses = [0] * len(descriptors.tensors)
@@ -58,6 +64,15 @@ class RepeatedExecutor:
         self.handle = 0
         self.size = 0
         self.is_repeatable = False
+
+    def _describe(
+        self, described: tuple[TensorMeta, int, int], place: tuple[int, int] | None
+    ) -> tuple[TensorMeta, int, int]:
+        """Return the description of a tensor at a place; one that is not there yet is taken to have a block of its own."""
+        spec, *own = described
+        offset, nbytes = own if place is None else place
+        self.places.append((offset, nbytes))
+        return spec, offset, nbytes
 
     def prepare(self, pointers: Sequence[int], numbers: tuple[Any, ...]) -> None:
         """Do the first phase; an older executor is destroyed."""

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 from dispatch_core import PlannedStep, Program
 
 from ..aclnn import pools
-from .arena import assign_offsets, nbytes_of
+from ..aclnn.calls import nbytes_of
+from .arena import assign_offsets
 from .state import RunState
 from .tasks import NodeTasks, to_spec
 
@@ -35,7 +36,11 @@ class Schedule:
         results = [value for node_tasks in planned for value in node_tasks.node.outputs if value is not None]
         #: Index, description and bytes of the others.
         self.outer = tuple(
-            [(value.index, to_spec(value), nbytes_of(value)) for value in results if value.index not in in_arena]
+            [
+                (value.index, to_spec(value), nbytes_of(to_spec(value)))
+                for value in results
+                if value.index not in in_arena
+            ]
         )
         #: Where temporaries stand, for which the plan's list of values has no entry.
         self.room = (None,) * sum(len(node_tasks.temporaries) for node_tasks in planned)
@@ -94,10 +99,11 @@ def _second_phase(number: int, free: Sequence[tuple[int, int]], node_tasks: Node
         if executor is None:
             state.run_kernel((number,), node_tasks, values)
             return
-        addresses, offsets = executor.addresses, executor.offsets
+        addresses, places = executor.addresses, executor.places
         for position, index in free:
             array = values[index]
-            if array.block.pointer != addresses[position] or array.storage_offset != offsets[position]:
+            block = array.block
+            if block.pointer != addresses[position] or (array.storage_offset, block.nbytes) != places[position]:
                 executor = state.follow(number, values)
                 break
         status = executor.second(state.workspace, executor.size, executor.handle, state.stream)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..acl import library
 from ..aclnn import pools
-from ..aclnn.calls import is_same_scalar
+from ..aclnn.calls import is_same_scalar, nbytes_of
 from ..arrays import AclArray
 from ..runtime import allocator
 from ..runtime.stream import current
 from .executor import RepeatedExecutor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from .schedule import Schedule
     from .tasks import NodeTasks
@@ -32,6 +32,7 @@ class RunState:
         "_inner",
         "_is_complete",
         "_need",
+        "_places",
         "_schedule",
         "_space",
         "_stream",
@@ -51,10 +52,13 @@ class RunState:
         self._is_complete, self._need = False, 0
         #: Index and array of results that are not kept, without a block between two runs.
         self._inner: list[tuple[int, Any]] = []
+        #: Index → offset in the arena, and the bytes up to the array's end.
+        self._places: dict[int, tuple[int, int]] = {}
         for index, spec, start in schedule.inner:
             array = _new(AclArray)
             array.spec, array.storage_offset = spec, start
             self._inner.append((index, array))
+            self._places[index] = start, start * spec.dtype.itemsize + nbytes_of(spec)
         self._stream: Any = None
         self._space: Any = None
         self._arena = 0
@@ -119,7 +123,7 @@ class RunState:
     def _reserve(self) -> None:
         """Allocate a workspace for the largest need, unless there is one."""
         need = self._need
-        if need and (self._workspace is None or self._workspace.size < need):
+        if need and (self._workspace is None or self._workspace.nbytes < need):
             self._workspace = allocator.allocate(need)
             self.workspace = self._workspace.pointer
 
@@ -136,26 +140,29 @@ class RunState:
         """Do a first phase for the arrays of this run; an array that is not there yet is taken to have the offset 0."""
         task = self._schedule.tasks[number]
         arrays = self._arrays(number, values)
-        offsets = tuple([0 if array is None else array.storage_offset for array in arrays])
+        places = list(map(self._place, task.tensors, arrays))
         numbers = tuple([values[index] for index in task.numbers])
         executor = self._executors[number]
         self._executors[number] = None
-        if executor is None or executor.offsets != offsets:
-            executor = RepeatedExecutor(task.template, offsets, numbers)
+        if executor is None or not _fit(places, executor.places):
+            executor = RepeatedExecutor(task.template, places, numbers)
         executor.prepare([0 if array is None else array.block.pointer for array in arrays], numbers)
         self._executors[number] = executor
         self._need = max(self._need, executor.size)
         return executor
+
+    def _place(self, index: int, array: Any) -> tuple[int, int] | None:
+        """Return the offset of an array in its block, and the bytes of the block; None for one that is not there yet."""
+        place = self._places.get(index)
+        return place if place is not None or array is None else (array.storage_offset, array.block.nbytes)
 
     def _follow(self, number: int, values: list[Any]) -> RepeatedExecutor:
         """Return an executor for the arrays of this run, wherever they lie; arrays that are not there yet are skipped."""
         executor = self._executors[number]
         assert executor is not None
         arrays = self._arrays(number, values)
-        is_in_place = all(
-            a is None or a.storage_offset == offset for a, offset in zip(arrays, executor.offsets, strict=True)
-        )
-        if not executor.is_repeatable or not is_in_place:
+        places = map(self._place, self._schedule.tasks[number].tensors, arrays)
+        if not executor.is_repeatable or not _fit(places, executor.places):
             return self._prepare(number, values)
         executor.move([0 if array is None else array.block.pointer for array in arrays])
         return executor
@@ -200,3 +207,8 @@ class RunState:
             array.block = None
         self._stream = self._space = self._workspace = self.workspace = None
         self._schedule.states.append(self)
+
+
+def _fit(places: Iterable[tuple[int, int] | None], held: Sequence[tuple[int, int]]) -> bool:
+    """Return whether arrays lie as an executor's do; those that are not there yet fit."""
+    return all(place is None or place == other for place, other in zip(places, held, strict=True))

@@ -38,6 +38,7 @@ from .session import Stage, at_finalize
 from .stream import Stream, peek
 
 _LEAST: Final = 512
+_PIECE: Final = 32
 _SMALL: Final = 256 * 1024
 _SEGMENT: Final = 2 * 1024 * 1024
 _NO_CACHING: Final = "DISPATCH_NPU_NO_MEMORY_CACHING"
@@ -46,13 +47,25 @@ _NO_ROOM: Final = frozenset(
 )
 
 
+def pad(nbytes: int) -> int:
+    """Return the bytes of a block with those after it: kernels work on pieces of 32 bytes, and on one past the end.
+
+    The runtime's manual asks for them where blocks are carved out of its memory (``aclrtMalloc``, notes).
+
+    >>> pad(1), pad(32), pad(33)
+    (64, 64, 96)
+    """
+    return -(-nbytes // _PIECE) * _PIECE + _PIECE
+
+
 @lru_cache(maxsize=4096)
 def size_class(nbytes: int) -> int:
-    """Return the size class of a request: a multiple of 512 bytes, with eight steps to each power of two.
+    """Return the size class of a request with its padding: a multiple of 512 bytes, eight steps to each power of two.
 
-    >>> size_class(1), size_class(5000), size_class(1_000_000)
-    (512, 5120, 1048576)
+    >>> size_class(1), size_class(480), size_class(481), size_class(1_000_000)
+    (512, 512, 1024, 1048576)
     """
+    nbytes = pad(nbytes)
     step = max(_LEAST, 1 << (max(nbytes - 1, _LEAST).bit_length() - 4))
     return max(-(-nbytes // step) * step, _LEAST)
 

@@ -129,6 +129,12 @@ int32_t aclsim_stream_device(aclrtStream stream);
 
 /* Whether [address, address + size) lies in one live allocation of the device (any device when negative). */
 bool aclsim_on_device(const void *address, size_t size, int32_t device);
+/* The 32 bytes after every block, which have to be left where blocks are carved out of an allocation: kernels move whole pieces
+ * of 32 bytes, and one past the end. */
+enum { GUARD = 32 };
+static inline size_t aclsim_guarded(size_t size) { return (size + GUARD - 1) / GUARD * GUARD + GUARD; }
+/* Note a block that a kernel works with; return whether it, or its guard, lies in the guard of another, or the other way. */
+bool aclsim_guards_overlap(const void *address, size_t size);
 void aclsim_memory_counts(uint64_t out[3]);
 void aclsim_memory_limit(uint64_t bytes);
 

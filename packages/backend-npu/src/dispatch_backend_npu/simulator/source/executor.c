@@ -214,9 +214,31 @@ static int check_memory(const aclsim_call *call) {
                 return aclsim_error(RT_AICORE_EXCEPTION, "%s: the memory of %s is not within one live allocation of device %d",
                                     call->op->name, call->op->names[i], (int)call->device);
         }
+    for (int i = 0; i < call->op->count; i++)
+        for (int64_t j = 0; j < call->arguments[i].count && (call->op->kinds[i] == 'T' || call->op->kinds[i] == 'L'); j++) {
+            const aclTensor *tensor = &call->arguments[i].tensors[j];
+            if (tensor->dtype == ACL_DT_UNDEFINED || aclsim_numel(tensor) == 0) continue;
+            size_t size = (size_t)tensor->storage * aclsim_item_size(tensor->dtype);
+            if (!aclsim_on_device(tensor->data, aclsim_guarded(size), call->device) || aclsim_guards_overlap(tensor->data, size))
+                return aclsim_error(RT_AICORE_EXCEPTION, "%s: the %d bytes after the block of %s are not free", call->op->name,
+                                    (int)GUARD, call->op->names[i]);
+        }
     if (call->workspace_size && !aclsim_on_device(call->workspace, call->workspace_size, call->device))
         return aclsim_error(RT_AICORE_EXCEPTION, "%s: the workspace is not within one live allocation", call->op->name);
     return 0;
+}
+
+/* Kernels store whole pieces, which leaves numbers behind the end of what they write. */
+static void move_past_ends(const aclsim_call *call) {
+    for (int i = 0; i < call->op->count; i++) {
+        char role = call->op->roles[i];
+        if (role != 'o' && role != 'O' && role != 'r') continue;
+        for (int64_t j = 0; j < call->arguments[i].count && (call->op->kinds[i] == 'T' || call->op->kinds[i] == 'L'); j++) {
+            const aclTensor *tensor = &call->arguments[i].tensors[j];
+            size_t size = (size_t)tensor->storage * aclsim_item_size(tensor->dtype);
+            if (aclsim_numel(tensor)) memset(tensor->data + size, 0x6d, aclsim_guarded(size) - size);
+        }
+    }
 }
 
 static int run_call(void *data) {
@@ -226,6 +248,7 @@ static int run_call(void *data) {
     /* A workspace is written to, so that two simultaneous users of one piece of memory are found. */
     if (call->workspace_size) memset(call->workspace, 0xa5, call->workspace_size);
     call->op->run(call);
+    move_past_ends(call);
     return 0;
 }
 

@@ -65,6 +65,31 @@ bool aclsim_on_device(const void *address, size_t size, int32_t device) {
     return found && (device < 0 || found->device == device) && size <= (size_t)(found->address + found->size - (const char *)address);
 }
 
+/* ---- Blocks that kernels have worked with: parts of allocations, which the caller has carved ---- */
+
+static block_list carved;
+
+static bool reaches(const block *first, const char *next) { return first->address + aclsim_guarded(first->size) > next; }
+
+bool aclsim_guards_overlap(const void *address, size_t size) {
+    size_t at = after(&carved, address);
+    block *known = at ? &carved.blocks[at - 1] : NULL;
+    if (known && known->address == address) {
+        known->size = size; /* the memory of one block after another, or of several in turns */
+    } else {
+        insert(&carved, (block){(char *)address, size, 0});
+        at++;
+    }
+    const block *self = &carved.blocks[at - 1];
+    return (at > 1 && reaches(self - 1, self->address)) || (at < carved.count && reaches(self, self[1].address));
+}
+
+static void forget_carved(const block *gone) {
+    size_t first = after(&carved, gone->address - 1), last = after(&carved, gone->address + gone->size - 1);
+    memmove(&carved.blocks[first], &carved.blocks[last], (carved.count - last) * sizeof *carved.blocks);
+    carved.count -= last - first;
+}
+
 /* ---- Allocation ---- */
 
 /* aclrtMalloc: rounds up to 32 bytes and adds 32. Memory is aligned to 64 bytes and not initialised: it is filled with a
@@ -81,7 +106,7 @@ aclError aclrtMalloc(void **devPtr, size_t size, int policy) {
     PASS_ON(aclsim_current(&context));
     /* Out of device memory is 207001. */
     if (size > SIZE_MAX / 2) REFUSE(RT_MEMORY_ALLOCATION, "aclrtMalloc: %zu bytes are more than there can be", size);
-    size_t rounded = (size + 31) / 32 * 32 + 32;
+    size_t rounded = aclsim_guarded(size);
     if (live_bytes + rounded > capacity)
         REFUSE(RT_MEMORY_ALLOCATION, "aclrtMalloc: %zu bytes asked for, %llu of %llu in use", size,
                (unsigned long long)live_bytes, (unsigned long long)capacity);
@@ -105,6 +130,7 @@ aclError aclrtFree(void *devPtr) {
     block *found = find(&on_device, devPtr);
     if (!found || found->address != devPtr) REFUSE(RT_PARAM_INVALID, "aclrtFree: %p is no allocation, or freed already", devPtr);
     live_bytes -= found->size;
+    forget_carved(found);
     aclsim_live[KIND_DEVICE_MEMORY]--;
     memset(devPtr, 0x5b, found->size < 4096 ? found->size : 4096);
     free(devPtr);
