@@ -114,6 +114,7 @@ def test_memory(slate):
     assert slate.log[-2:] == ["reset peaks 1", "empty cache"]
 
 
+@pytest.mark.no_pipeline(reason="a pipeline takes memory later")
 def test_figures_and_names_that_follow_from_others(slate):
     module = torchlike.slate
     x = torchlike.ones(4, device="slate")

@@ -86,7 +86,7 @@ def is_pinned(tensor: Tensor, device: Any = None) -> bool:
 
 def upload(tensor: Tensor, target: dc.Device) -> Tensor | None:
     """Return a pinned tensor on a device that may still be copying when this returns; None where that cannot be."""
-    if tensor._pending or _of(tensor) != target.type:
+    if _of(tensor) != target.type:
         return None
     array: Array = read_elements(tensor)
     made = runtime.upload(array, runtime.resolve(target))
