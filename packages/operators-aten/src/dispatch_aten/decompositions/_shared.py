@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32, int64
+from dispatch_aten.operators import row_of
 from dispatch_aten.promotion import Category, Number, Operand, Promotion, computation_type, result_type, scalar_dtype
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dims
@@ -98,12 +99,21 @@ def is_array(value: object) -> bool:
 def check_by_rule(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
     """Check the arguments by the operator's shape rule first, so that bad ones get torch's error.
 
-    The result lies in memory as the rule says.
+    The result lies in memory as the rule says. That of an element-wise operator does so by itself where its operands do.
     """
+    is_elementwise = "pointwise" in row_of(name).tags
 
     def kernel(*args: Any, **kwargs: Any) -> Array:
-        expected = _ask_rule(name, args, kwargs)
-        return lay_out(function(*args, **kwargs), expected)
+        described = _describe(args)
+        expected = RULES[name](*described, **kwargs)
+        result = function(*args, **kwargs)
+        if is_elementwise:
+            steps = expected.strides
+            for meta in described:
+                if meta.__class__ is TensorMeta and meta.strides != steps and meta.strides:
+                    return lay_out(result, expected)
+            return result
+        return lay_out(result, expected)
 
     return kernel
 
@@ -118,21 +128,21 @@ def keep_layout(name: str, function: Callable[..., Array]) -> Callable[..., Arra
     def kernel(*args: Any, **kwargs: Any) -> Array:
         result = function(*args, **kwargs)
         if isinstance(result, tuple):
-            return lay_out(result, _ask_rule(name, args, kwargs))
+            return lay_out(result, RULES[name](*_describe(args), **kwargs))
         if not dc.has_strides(result):
             return result
         steps = dc.strides(result)
         for value in args:
             # An operand without dimensions has no part in the layout.
             if is_array(value) and (theirs := dc.strides(value)) != steps and theirs:
-                return lay_out(result, _ask_rule(name, args, kwargs))
+                return lay_out(result, RULES[name](*_describe(args), **kwargs))
         return result
 
     return traits_of(function)(wraps(function)(kernel))
 
 
-def _ask_rule(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return RULES[name](*[meta_of(value) if is_array(value) else value for value in args], **kwargs)
+def _describe(args: tuple[Any, ...]) -> list[Any]:
+    return [meta_of(value) if is_array(value) else value for value in args]
 
 
 def meta_of(self: Array) -> TensorMeta:

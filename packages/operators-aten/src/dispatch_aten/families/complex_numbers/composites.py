@@ -56,7 +56,7 @@ def _angle(self: Array) -> Array:
     if dtype.is_complex:
         return aten.atan2.default(_imag(self), _real(self))
     self = cast(self, computation_type(Promotion.INT_TO_FLOAT, dtype))
-    turned = aten.masked_fill.Scalar(aten.zeros_like.default(self), aten.lt.Scalar(self, 0), math.pi)
+    turned = aten.where.ScalarSelf(aten.lt.Scalar(self, 0), math.pi, aten.zeros_like.default(self))
     return aten.where.self(aten.isnan.default(self), self, turned)
 
 
@@ -64,7 +64,7 @@ def _sgn(self: Array) -> Array:
     if not dc.dtype(self).is_complex:
         return aten.sign.default(self)
     size = aten.abs.default(self)
-    return aten.div.Tensor(self, aten.masked_fill.Scalar(size, aten.eq.Scalar(size, 0), 1))
+    return aten.div.Tensor(self, aten.where.ScalarSelf(aten.eq.Scalar(size, 0), 1, size))
 
 
 def _complex(real: Array, imag: Array) -> Array:

@@ -45,8 +45,7 @@ def _expm1(self: Array) -> Array:
     if dc.dtype(self).is_complex:
         return plain
     # The digits that the difference has lost come back by the quotient of the exponent and its rounded one (W. Kahan).
-    exact = aten.mul.Tensor(plain, aten.div.Tensor(self, aten.log.default(grown)))
-    return _near_zero(self, aten.eq.Scalar(grown, 1), exact, plain)
+    return _near_zero(self, aten.mul.Tensor(plain, aten.div.Tensor(self, aten.log.default(grown))), plain)
 
 
 def _log1p(self: Array) -> Array:
@@ -54,14 +53,13 @@ def _log1p(self: Array) -> Array:
     plain = aten.log.default(moved)
     if dc.dtype(self).is_complex:
         return plain
-    exact = aten.mul.Tensor(plain, aten.div.Tensor(self, aten.sub.Scalar(moved, 1)))
-    return _near_zero(self, aten.eq.Scalar(moved, 1), exact, plain)
+    return _near_zero(self, aten.mul.Tensor(plain, aten.div.Tensor(self, aten.sub.Scalar(moved, 1))), plain)
 
 
-def _near_zero(self: Array, is_tiny: Array, exact: Array, plain: Array) -> Array:
-    """Return ``self`` where it is tiny, ``exact`` up to a half on both sides of zero, and ``plain`` elsewhere."""
-    is_near = aten.le.Scalar(aten.abs.default(self), 0.5)
-    return aten.where.self(is_tiny, self, aten.where.self(is_near, exact, plain))
+def _near_zero(self: Array, exact: Array, plain: Array) -> Array:
+    """Return ``exact`` up to a half on both sides of zero, or ``self`` where that is nan, and ``plain`` elsewhere."""
+    found = aten.where.self(aten.le.Tensor(exact, exact), exact, self)
+    return aten.where.self(aten.le.Scalar(aten.mul.Tensor(self, self), 0.25), found, plain)
 
 
 def _abs(self: Array) -> Array:

@@ -8,16 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
+from dispatch_aten.decompositions._layout import lay_out
 from dispatch_aten.decompositions._shared import (
     Array,
     as_scalar_tensor,
     aten,
     cast,
     common_dtype,
+    meta_of,
     overload,
 )
 from dispatch_aten.dtypes import int64
 from dispatch_aten.promotion import Number
+from dispatch_aten.shapes import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +80,11 @@ def _pow_scalar(self: Array, exponent: Number) -> Array:
         whole = cast(self, common_dtype(self, exponent))
         return aten.mul.Tensor(whole, whole)
     return aten.pow.Tensor_Tensor(self, as_scalar_tensor(exponent, self, common_dtype(self, exponent)))
+
+
+def _pow_of_number(self: Number, exponent: Array) -> Array:
+    expected = RULES["pow.Scalar"](self, meta_of(exponent))
+    return lay_out(number_first("pow.Tensor_Tensor")(self, exponent), expected)
 
 
 def _where_both(condition: Array, self: Number, other: Number) -> Array:

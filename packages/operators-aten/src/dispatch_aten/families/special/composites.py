@@ -55,8 +55,8 @@ def _sinc(self: Array) -> Array:
     self = cast(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))
     angle = aten.mul.Scalar(self, math.pi)
     is_zero = aten.eq.Scalar(self, 0)
-    safe = aten.masked_fill.Scalar(angle, is_zero, 1)
-    return aten.masked_fill.Scalar(aten.div.Tensor(aten.sin.default(angle), safe), is_zero, 1)
+    safe = aten.where.ScalarSelf(is_zero, 1, angle)
+    return aten.where.ScalarSelf(is_zero, 1, aten.div.Tensor(aten.sin.default(angle), safe))
 
 
 def _x_log(log: str) -> Callable[[Array, Array], Array]:
@@ -65,6 +65,6 @@ def _x_log(log: str) -> Callable[[Array, Array], Array]:
     def kernel(self: Array, other: Array) -> Array:
         product = aten.mul.Tensor(self, getattr(aten, log).default(other))
         is_zero = aten.logical_and.default(aten.eq.Scalar(self, 0), aten.eq.Tensor(other, other))
-        return aten.masked_fill.Scalar(product, is_zero, 0)
+        return aten.where.ScalarSelf(is_zero, 0, product)
 
     return kernel
