@@ -270,6 +270,7 @@ def register(**parts):
             "host_allocator": _allocate,
             "upload": _upload,
             "download": _download,
+            "address": lambda twin: twin.array.ctypes.data,
             "launched": lambda number: setattr(state, "number", number),
             "reports": _take_reports,
             "functions": {"firmware": lambda: "1.2", "break_next": _break_next},

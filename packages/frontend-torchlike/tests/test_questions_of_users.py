@@ -4,7 +4,7 @@
 | --- | --: |
 | devices | 19 |
 | streams and events | 19 |
-| memory | 7 |
+| memory | 8 |
 | pinned memory | 8 |
 | random numbers | 7 |
 | precision and profiles | 5 |
@@ -529,6 +529,17 @@ def does_a_copy_from_it_go_on_by_itself():
     assert state.uploads == 2 and y.device.index == 1 and z.device.index == 0
     torch.accelerator.synchronize(1)
     assert y.tolist() == z.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+@asks("memory")
+def where_is_a_tensor():
+    x = torch.arange(6.0, device="twin").reshape(2, 3)
+    assert x.data_ptr() and x[1].data_ptr() == x.data_ptr() + 12 and x[1].untyped_storage().data_ptr() == x.data_ptr()
+    assert torch.empty(0, device="twin").data_ptr() == 0 and x.clone().data_ptr() != x.data_ptr()
+    with torch.pipeline():
+        y = x + 1
+        x.mul_(2)
+        assert x.data_ptr() == x.detach().data_ptr() != y.data_ptr()
 
 
 @asks("pinned memory", AT_ONCE)

@@ -113,6 +113,10 @@ def _download(array: Any, host: NDArray[Any]) -> None:
         queue_to_host(array.pointer + array.storage_offset * host.itemsize, host)
 
 
+def _read_address(array: Any) -> int:
+    return int(array.pointer + array.storage_offset * array.dtype.itemsize)
+
+
 def _properties(index: int) -> dict[str, Any]:
     with device.guard(index):
         return {"name": device_name(), "total_memory": allocator.mem_get_info(index)[1]}
@@ -143,6 +147,7 @@ def make() -> DeviceInterface:
         dtypes=DTYPES,
         upload=_upload,
         download=_download,
+        address=_read_address,
         functions={
             "can_device_access_peer": peers.can_access_peer,
             "set_sync_timeout": waiting.set_sync_timeout,

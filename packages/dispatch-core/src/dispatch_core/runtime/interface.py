@@ -24,6 +24,7 @@ PARTS: Final = {
     "host_allocator": "pinned memory",
     "upload": "copies that do not wait",
     "download": "copies that do not wait",
+    "address": "addresses",
     "generator": "engines of random numbers",
     "reports": "reports of asynchronous errors",
     "launched": "numbers of launches",
@@ -70,6 +71,7 @@ class DeviceInterface:
       copied when it returns. ``download(array, host)`` copies an array of the device's to a NumPy array in such memory, in
       the order of the current stream, and need not wait; both are row-major, and of one shape and dtype. The backend keeps
       the memory that a copy still reads or writes.
+    * ``address(array)``: the address of an array's first element, which programs hand to code of their own.
     * ``generator(index)``: an engine of random numbers with ``seed(number)``, ``get_state()`` (bytes), ``set_state(bytes)``.
     * ``launched(number)`` is told the number of each call before it runs; ``reports()`` returns the errors that have come
       in since it was last asked, each ``(number or None, stream, error)``. An error of the
@@ -106,6 +108,7 @@ class DeviceInterface:
         host_allocator: Callable[[int], Any] | None = None,
         upload: Callable[[Any, int], Any] | None = None,
         download: Callable[[Any, Any], object] | None = None,
+        address: Callable[[Any], int] | None = None,
         generator: Callable[[int], Any] | None = None,
         reports: Callable[[], Any] | None = None,
         launched: Callable[[int], object] | None = None,
@@ -128,6 +131,7 @@ class DeviceInterface:
         self.host_allocator = host_allocator
         self.upload = upload
         self.download = download
+        self.address = address
         self.generator = generator
         self.reports = reports
         self.launched = launched

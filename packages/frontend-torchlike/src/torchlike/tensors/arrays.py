@@ -21,6 +21,7 @@ from dispatch_core.frontends import (
     included_mask,
     is_lent_out,
     make_lending,
+    materialize,
     memory_of,
     pin,
     write_recorded,
@@ -378,8 +379,25 @@ def data_ptr(tensor: Tensor) -> int:
     if tensor.is_meta or is_wrapper(tensor):
         return 0
     if not tensor.is_cpu:
-        raise RuntimeError(f"data_ptr(): {tensor.device} has no addresses in this process")
+        found = read_device_address(tensor)
+        if found is None:
+            raise RuntimeError(f"data_ptr(): {tensor.device} has no addresses in this process")
+        return found
     return read_address(read_elements(tensor))
+
+
+def read_device_address(tensor: Tensor) -> int | None:
+    """Return the address of the first element on a device, after recorded writes; None where its backend tells none."""
+    from dispatch_core import runtime  # few programs hand addresses on
+
+    address = runtime.find_interface(tensor.device.type).address
+    if address is None:
+        return None
+    if not tensor.numel():
+        return 0
+    array = materialize(tensor.detach())
+    write_recorded(array)
+    return address(array)
 
 
 def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:

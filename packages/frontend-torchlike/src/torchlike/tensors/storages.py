@@ -24,7 +24,7 @@ from dispatch_core.frontends import included_mask
 from ..names.lazy_names import LeftOut
 from ..names.spelling import spell
 from ..values.layouts import refuse_layout
-from .arrays import find_owner, put, read_address, read_elements
+from .arrays import find_owner, put, read_address, read_device_address, read_elements
 from .mapped_files import cut, map_file
 from .overriding_classes import is_wrapper
 from .tensor import Tensor, wrap
@@ -169,7 +169,8 @@ class UntypedStorage(metaclass=_StorageKind):
         tensor = self._tensor
         self._refuse_wrapper()
         if not tensor.is_cpu:
-            return 0
+            found = None if tensor.is_meta else read_device_address(tensor)
+            return found - tensor.storage_offset() * tensor.dtype.itemsize if found else 0
         owner = _find_owner(tensor)
         return read_address(owner) if owner.nbytes else 0
 
