@@ -152,13 +152,13 @@ def open_an_absent_device(monkeypatch):
     BackendLoader(_Registry(), catalog=lambda: Catalog(Scan((claim,)), "0.1.0")).open_device("acme")
 
 
-def report_late(setting):
+def report_late(error):
     """Wait for a device that reports an error of a call without its number."""
 
     class Card(float):
         """An array of the device."""
 
-    interface = dc.DeviceInterface(reports=lambda: [(None, None, OverflowError("too large"))])
+    interface = dc.DeviceInterface(reports=lambda: [(None, None, error)])
     info = dc.BackendInfo("carded", array_types=(dc.ArrayType(Card),))
     with dc.register_backend(info, {}, device_interface=lambda: interface):
         library = dc.Library("late", "DEF")
@@ -269,9 +269,16 @@ ROWS = {
         ),
     ),
     dc.AsyncDeviceError: (
-        report_late,
+        lambda s: report_late(OverflowError("too large")),
         (
             r"a call failed on carded after it had been launched: OverflowError: too large\n"
+            r"Hint: DISPATCH_LAUNCH_BLOCKING=1 raises it at the call itself"
+        ),
+    ),
+    dc.DeviceLostError: (
+        lambda s: report_late(dc.DeviceLostError("the card has left the bus")),
+        (
+            r"a call failed on carded after it had been launched: DeviceLostError: the card has left the bus\n"
             r"Hint: DISPATCH_LAUNCH_BLOCKING=1 raises it at the call itself"
         ),
     ),

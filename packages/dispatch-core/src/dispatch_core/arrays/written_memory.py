@@ -42,8 +42,8 @@ def is_covered(written: Written, array: Any) -> bool:
 
 def _read_extent(array: Any) -> tuple[int, float, Any, bool]:
     """Return the first element of an array in its memory, the last but one, its dtype, and whether none is left out."""
-    sizes = access.sizes_of(array)
-    if None in sizes or not access.is_described(array):
+    sizes = access.sizes_of(array) if access.is_described(array) else (None,)
+    if None in sizes:
         return 0, math.inf, None, False
     count = math.prod(size or 0 for size in sizes)
     start = access.storage_offset(array)

@@ -16,7 +16,9 @@ def upload(values: Any, device: Device) -> Any:
 
     The values may still be copied when this returns, in the order of the device's current stream.
 
-    >>> upload([1.0], Device("cpu", 0)) is None
+    >>> import dispatch_core as dc
+    >>> with dc.register_backend(dc.BackendInfo("plain"), {}):
+    ...     upload([1.0], Device("plain", 0)) is None
     True
     """
     interface = find_interface(device.type)
@@ -34,7 +36,9 @@ def download(array: Any, host: Any, device: Device) -> bool:
 
     The values may still be copied when this returns: to wait for the device's current stream is the caller's business.
 
-    >>> download([1.0], [0.0], Device("cpu", 0))
+    >>> import dispatch_core as dc
+    >>> with dc.register_backend(dc.BackendInfo("plain"), {}):
+    ...     download([1.0], [0.0], Device("plain", 0))
     False
     """
     interface = find_interface(device.type)

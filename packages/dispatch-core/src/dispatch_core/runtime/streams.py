@@ -73,9 +73,6 @@ class Stream:
     number for it, it is a living stream of that number. The cpu and meta have one stream, whose work is always done. Raises
     ``BackendError`` for a device whose backend has no streams, or no stream of the number.
 
-    >>> Stream("cpu").query(), Stream("cpu") == Stream("cpu", priority=-1)
-    (True, True)
-
     >>> import dispatch_core as dc
     >>> with dc.register_backend(dc.BackendInfo("plain"), {}):
     ...     Stream("plain")

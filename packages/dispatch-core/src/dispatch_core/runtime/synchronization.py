@@ -56,9 +56,11 @@ def reset_device(device: str | Device | int | None = None) -> None:
 
     Tensors on it are lost. Raises ``BackendError`` for a device whose backend cannot do so.
 
-    >>> reset_device("cpu")
+    >>> import dispatch_core as dc
+    >>> with dc.register_backend(dc.BackendInfo("plain"), {}):
+    ...     reset_device("plain")
     Traceback (most recent call last):
-    dispatch_core.errors.BackendError: Backend cpu doesn't support a reset
+    dispatch_core.errors.BackendError: Backend plain doesn't support a reset
     Hint: the DeviceInterface of its plugin has no part 'reset'
     """
     place = resolve(device)
