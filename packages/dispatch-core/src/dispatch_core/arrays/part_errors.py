@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 #: What a note begins with: the innermost of several parts that call each other is named alone.
 _BEGIN: Final = "Raised by "
@@ -39,7 +39,7 @@ class NamedPart:
     def __init__(self, device: str, part: str, owner: object, name: str) -> None:
         self._device, self._part, self._owner, self._name = device, part, owner, name
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         """Call the backend's function."""
         try:
             return getattr(self._owner, self._name)(*args, **kwargs)
@@ -58,14 +58,14 @@ class NamedGroup:
             if f"{part}.{name}" not in _PLAIN and hasattr(group, name):
                 setattr(self, name, NamedPart(device, f"{part}.{name}", group, name))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._group, name)
 
 
-def name_parts(interface: Any, device: str, functions: Sequence[str], groups: Mapping[str, Sequence[str]]) -> None:
+def name_parts(interface: object, device: str, functions: Sequence[str], groups: Mapping[str, Sequence[str]]) -> None:
     """Make the functions of an interface name themselves in their errors, once."""
     for part in functions:
-        given: Callable[..., Any] | None = getattr(interface, part)
+        given: object = getattr(interface, part)
         if given is not None and part not in _PLAIN and not isinstance(given, NamedPart):
             setattr(interface, part, NamedPart(device, part, given, "__call__"))
     for part, names in groups.items():

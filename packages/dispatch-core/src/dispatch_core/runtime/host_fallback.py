@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import access
 from ..arrays.owners import ARRAY_TYPES, KEY_DEVICES, TYPE_MASKS, device_key, is_tensor
+from ..arrays.types import Array
 from ..calls.traits import KernelTraits
 from ..devices import Device
 from ..errors import NoKernelError
@@ -21,6 +22,7 @@ from ..tracebacks import warn_caller
 
 if TYPE_CHECKING:
     from ..operators.overloads import OpOverload
+    from ..operators.registries import Registry
 
 __all__ = ["computed_on_host", "host_kernel", "run_on_host"]
 
@@ -50,7 +52,7 @@ def host_kernel(operator: str) -> Callable[..., Any]:
     namespace, _, name = operator.rpartition("::")
     packet, _, overload = name.partition(".")
 
-    def kernel(*args: Any, **kwargs: Any) -> Any:
+    def kernel(*args: object, **kwargs: object) -> object:
         found = getattr(getattr(getattr(registry.ops, namespace or "aten"), packet), overload or "default")
         return run_on_host(found, *args, **kwargs)
 
@@ -59,7 +61,7 @@ def host_kernel(operator: str) -> Callable[..., Any]:
 
 
 @KernelTraits(on_host=True)
-def run_on_host(op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:
+def run_on_host(op: OpOverload, /, *args: object, **kwargs: object) -> object:
     """Run an operator's kernel of the cpu on copies of a device's arrays (a boxed kernel, for a device's fallback).
 
     The first call of each operator warns. One that draws numbers takes them from the device's generator, as its composite
@@ -77,7 +79,7 @@ def run_on_host(op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:
         raise NoKernelError(
             f"{op.name}: no kernel for the device {device.type!r}, and the host cannot compute a view of its arrays"
         )
-    copies: dict[int, Any] = {}
+    copies: dict[int, Array] = {}
     given = list(signature.map_tensors(lambda array: _to_host(array, copies), values))
     if signature.device_index is not None:
         given[signature.device_index] = _HOST
@@ -104,7 +106,7 @@ def run_on_host(op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:
     return signature.pack(results)
 
 
-def _draw(op: OpOverload, device: Device, values: Sequence[Any]) -> Any:
+def _draw(op: OpOverload, device: Device, values: Sequence[object]) -> object:
     """Run the composite of an operator that draws numbers: it draws them on the host from the device's generator."""
     from ..operators.kernel_handle import get_kernel
 
@@ -131,7 +133,7 @@ def _count(device: str, name: str) -> None:
         )
 
 
-def _find_device(arrays: Sequence[Any], named: Device | None) -> Device:
+def _find_device(arrays: Sequence[Array], named: Device | None) -> Device:
     """Return the device of a call: that of its first array that is not a number of the cpu's, or the one of a factory."""
     for array in arrays:
         (key,) = keys_of(TYPE_MASKS[type(array)] & ARRAYS)
@@ -148,13 +150,13 @@ def _ops() -> Any:
     return registry.ops
 
 
-def _move(array: Any, device: Device) -> Any:
+def _move(array: Array, device: Device) -> Array:
     """Copy an array to a device, in memory of its own; for a composite in a pipeline or a capture the two are recorded."""
     prims = _ops().prims
     return prims.device_put(prims.device_get(array), device=device)
 
 
-def _to_host(array: Any, copies: dict[int, Any]) -> Any:
+def _to_host(array: Array, copies: dict[int, Array]) -> Array:
     """Return a copy of an array on the cpu, with its strides; the same one for the same array."""
     found = copies.get(id(array))
     if found is None:
@@ -162,7 +164,7 @@ def _to_host(array: Any, copies: dict[int, Any]) -> Any:
     return found
 
 
-def _with_strides(values: Any, array: Any) -> Any:
+def _with_strides(values: Array, array: Array) -> Array:
     """Return values on the cpu with the strides of an array, row by row for one that has none."""
     shape = access.shape(values)
     strides = access.strides(array) if access.has_strides(array) else access.row_major_strides(shape)
@@ -180,7 +182,7 @@ def _with_strides(values: Any, array: Any) -> Any:
     return aten.as_strided(made, list(shape), list(strides))
 
 
-def _to_device(value: Any, device: Device) -> Any:
+def _to_device(value: Array, device: Device) -> Array:
     """Return a copy on the device of a result of the cpu's, laid out like it; a number as it is."""
     if type(value) not in ARRAY_TYPES:
         return value
@@ -194,7 +196,7 @@ def _to_device(value: Any, device: Device) -> Any:
     return _ops().aten.copy_(laid_out, made)
 
 
-def register_fallback(registry: Any, device: str, fallback: str | tuple[str, ...]) -> None:
+def register_fallback(registry: Registry, device: str, fallback: str | tuple[str, ...]) -> None:
     """Register the host's kernels under a device's key, for all operators or for those that are named."""
     from ..operators.library import Library
 
