@@ -143,7 +143,9 @@ def _make_cpu() -> ModuleType:
     answers = {"is_available": True, "device_count": 1, "current_device": "cpu", "is_initialized": True}
     vars(module).update({name: _answer(name, value) for name, value in answers.items()})
     vars(module).update({name: _answer(name, None) for name in ("synchronize", "set_device")})
-    names = "Event Stream StreamContext amp current_stream stream"
+    for name in (*answers, "synchronize", "set_device"):
+        vars(module)[name].__module__ = module.__name__
+    names = "Event Stream StreamContext current_stream stream"
     module.__all__ = sorted([*answers, "set_device", "synchronize", *names.split()])  # type: ignore[attr-defined]  # as above
     module.__getattr__ = _load_cpu_part  # type: ignore[method-assign]  # a module's hook, for names that are loaded late
     return module

@@ -93,6 +93,10 @@ def find_module(name: str) -> ModuleType | None:
     """
     if name in _REGISTERED:
         return cast("ModuleType", _REGISTERED[name])
+    if name == "cpu":
+        from .absent_devices import cpu  # its module, which ``import`` asks for
+
+        return cpu
     if name not in ABSENT and (name in PLAIN or name[:1] == "_" or not runtime.has_interface(name) or is_taken(name)):
         return None
     found = _MODULES.get(name)
