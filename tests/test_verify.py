@@ -117,6 +117,27 @@ def faulty(toy):
     library.close()
 
 
+@pytest.mark.parametrize(
+    ("name", "composite", "said"),
+    [
+        ("neg", lambda self: dc.ops.aten.contiguous(dc.ops.aten.mul.Scalar(self, -1)), "has strides"),
+        ("expm1", lambda self: dc.ops.aten.sub.Scalar(dc.ops.aten.exp(self), 1), "is 0.0 at [0, 1], the cpu's -0.0"),
+    ],
+)
+def test_composed_operators_lie_in_memory_and_keep_the_signs_of_zeros_as_on_the_cpu(name, composite, said, toy):
+    device = agreement.TestedDevice.find(toy)
+    library = dc.Library("aten", "IMPL", "CompositeExplicitAutograd")
+    with pytest.warns(dc.OverwriteWarning):
+        library.impl(name, composite)
+    try:
+        outcome = agreement.check_operator(device, name)
+    finally:
+        library.close()
+    assert (outcome.status, outcome.kernel) == ("failed", "composed")
+    assert said in outcome.reason.replace("np.float64(0.0)", "0.0").replace("np.float64(-0.0)", "-0.0"), outcome.reason
+    assert agreement.check_operator(device, name).status == "passed"
+
+
 def test_a_wrong_kernel_is_found_with_the_call_that_shows_it(faulty):
     report = verify(faulty, only=["aten::exp", "aten::log"])
     [fault] = report.faults

@@ -29,7 +29,7 @@ _TABLE: Final[dict[str, tuple[str, ...]]] = {
     "reciprocal": ("1 / a",),
     "rsqrt": ("1 / sqrt(a)",),
     "sigmoid": ("1 / (1 + exp(-a))",),
-    "relu": ("a <= 0 ? 0 : a",),
+    "relu": ("a < 0 ? 0 : a",),
     "add.Tensor add.Scalar": ("a + b * c",),
     "sub.Tensor sub.Scalar": ("a - b * c",),
     "mul.Tensor mul.Scalar": ("a * b",),

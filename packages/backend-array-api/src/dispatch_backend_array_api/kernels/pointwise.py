@@ -180,14 +180,14 @@ def _in_bytes(library: ArrayLibrary, function: Callable[..., Any], *, gives_bool
 
 
 def _sign(library: ArrayLibrary) -> Callable[..., Any]:
-    """Return the sign, which is 0 for nan as in torch."""
-    sign, where, isnan = library.xp.sign, library.xp.where, library.xp.isnan
+    """Return the sign, which is 0 for nan and for zeros of both signs as in torch."""
+    sign, where, size = library.xp.sign, library.xp.where, library.xp.abs
 
     def function(self: Array) -> Array:
         found = sign(self)
         if not library.dtype_of(self).is_floating_point:
             return found
-        return where(isnan(self), library.full((), 0, library.dtype_of(self)), found)
+        return where(size(found) > 0, found, library.full((), 0, library.dtype_of(self)))
 
     return _in_bytes(library, function, gives_bool=False)
 

@@ -22,12 +22,12 @@ from ..variants import base_name, functional_of
 from .changes import arrays_in
 from .claims import claimed_dtypes
 from .comparing import (
-    SIGNED,
     DisagreementError,
     coarsest_of,
     compare_signs,
     compare_values,
     has_no_values,
+    may_have_either_zero,
 )
 from .drawing import Array
 from .further import SEED, further_samples, list_refusals
@@ -280,8 +280,6 @@ def find_needed(error: dc.NoKernelError) -> str:
 
 def _compare(device: TestedDevice, sample: Sample, expected: Expected, *, deeply: bool = False) -> None:
     guards: list[GuardedArray] = []
-    # How the results of composed operators lie is the composition's matter, and so are the signs of their zeros.
-    is_own = device.kernel_of(sample.name) == "own"
     coarsest = coarsest_of([*arrays_in(sample.arguments), *arrays_in(expected.results)])
     loosely = sample.change.startswith("size") and "pointwise" not in ATEN_BY_NAME[sample.name].tags
     can_guard = dc.has_strides(device.name) and device.has_values
@@ -296,15 +294,10 @@ def _compare(device: TestedDevice, sample: Sample, expected: Expected, *, deeply
         where = f"result {index}" if len(results) > 1 else "the result"
         private = index in _PRIVATE.get(base_name(sample.name), ())
         compare_value(device, sample.name, where, result, other, coarsest, loosely=loosely, private=private)
-        if is_own and isinstance(other, np.ndarray) and not expected.outs:
+        if isinstance(other, np.ndarray) and not expected.outs:
             _compare_strides(device, where, result, other)
-        if (
-            is_own
-            and device.has_values
-            and sample.change == "special values"
-            and SIGNED.fullmatch(base_name(sample.name))
-        ):
-            compare_signs(where, get(result), other)
+            if device.has_values and sample.change == "special values" and not may_have_either_zero(sample.name):
+                compare_signs(where, get(result), other)
         given = expected.returned.get(index)
         if device.is_mutable and given is not None and result is not arguments[given]:
             raise DisagreementError(f"{where} is another array than argument {given!r}, which the operator returns")

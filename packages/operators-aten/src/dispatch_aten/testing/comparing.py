@@ -25,10 +25,10 @@ _OF_MANY: Final = 32
 _UNINITIALIZED: Final = re.compile(r"(new_)?empty(_|\.|$)|resize_|set_$")
 #: Decompositions with several right answers, which differ by signs.
 _UP_TO_SIGN: Final = re.compile(r"(_?linalg_)?(eig|eigh|svd|qr)(\.|$)|geqrf")
-#: Operators whose results have zeros of a sign that IEEE 754 says.
-SIGNED: Final = re.compile(
-    r"(add|sub|mul|div|neg|negative|abs|sqrt|copysign|where|clone|copy|_to_copy|trunc|ceil|floor|round|sin|tan|atan|sinh|asinh"
-    r"|reciprocal|contiguous|fill|positive)_?"
+#: Operators whose results may have a zero of either sign: of two equal elements torch, too, takes one by the number of
+#: elements, and sums begin with a zero or with their first element.
+_EITHER_ZERO: Final = re.compile(
+    r"(a?(max|min)|aminmax|maximum|minimum|(max|min)\.(other|dim_max|dim_min)|(clamp|clip)(_min|_max)?_?\.Tensor|softshrink|lerp)(\..*|_)?"
 )
 
 
@@ -45,6 +45,11 @@ def has_no_values(name: str) -> bool:
 def is_up_to_sign(name: str) -> bool:
     """Return whether an operator has several right answers, which differ by signs."""
     return _UP_TO_SIGN.match(name) is not None
+
+
+def may_have_either_zero(name: str) -> bool:
+    """Return whether a zero of an operator's results may have either sign."""
+    return _EITHER_ZERO.fullmatch(name) is not None
 
 
 def coarsest_of(arrays: list[Array]) -> str:
