@@ -33,6 +33,7 @@ def program():
     for number in (2, 3):  # A prepared call gets another number.
         (x + x * number).relu_()
     torchlike.cat([x, x]).sum(dim=0).any()
+    x.to("npu:1")
     torchlike.var_mean(x, dim=[0, 1])
     x.clone().index_put_([torchlike.tensor([0], device="npu")], x[0])
     for number in (2.0, 3.0, 3.0):  # A new plan, one with another number, and a repeated one.

@@ -64,7 +64,9 @@ def test_the_kernels_are_those_of_the_modules():
     from dispatch_backend_npu.kernels import BY_HAND
 
     for module, names in BY_HAND.items():
-        assert set(names.split()) == set(import_module(module, "dispatch_backend_npu").KERNELS)
+        # Copies between cards are by hand, others by the row.
+        found = set(import_module(module, "dispatch_backend_npu").KERNELS) - {"copy_"}
+        assert set(names.split()) == found
     rows = set(table.OPERATORS)
     assert not rows & {name for names in BY_HAND.values() for name in names.split()}
 
