@@ -117,6 +117,34 @@ def test_a_fresh_process_uses_the_device_and_nobody_imports_it(device, run, site
     assert run("-W", "error", "-c", program, site=site) == f"tensor([2., 2.], device='{device}')\n"
 
 
+#: A program written for torch: every dtype goes to the device and back, and a layer learns there.
+TORCH_PROGRAM = """
+import sys, torch
+device = sys.argv[1]
+for dtype in torch.float32, torch.float64, torch.int64, torch.bool:
+    made, moved = torch.ones(2, 3, dtype=dtype, device=device), torch.ones(2, 3, dtype=dtype).to(device)
+    assert made.dtype is moved.dtype is dtype and str(dtype).startswith("torch."), dtype
+    assert made.fill_(1).tolist() == moved.t().cpu().t().tolist() == torch.ones(2, 3, dtype=dtype).tolist()
+torch.manual_seed(0)
+x, y = torch.linspace(-1, 1, 8)[:, None].to(device), torch.linspace(-2, 4, 8)[:, None].to(device)
+layer = torch.nn.Linear(1, 1).to(device)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.3)
+for _ in range(60):
+    optimizer.zero_grad()
+    loss = torch.nn.functional.mse_loss(layer(x), y)
+    loss.backward()
+    optimizer.step()
+print(x.device, x.dtype, round(layer.weight.item(), 2), round(layer.bias.item(), 2))
+"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_program_written_for_torch_runs_on_the_device(device, run, site, tmp_path):
+    (tmp_path / "program.py").write_text(TORCH_PROGRAM, encoding="utf-8")
+    printed = run("-m", "torchlike", "run", "program.py", device, site=site)
+    assert printed == f"{device} torch.float32 3.0 1.0\n"
+
+
 @pytest.mark.long
 def test_the_examples_suite_passes_for_every_build_in_one_process(run, site, root):
     suite = EXAMPLE / "tests"

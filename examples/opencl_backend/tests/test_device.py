@@ -235,6 +235,27 @@ def test_a_forked_child_is_refused_instead_of_waiting_for_ever(grid):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
+TORCH_PROGRAM = """
+import torch
+for dtype in torch.float16, torch.float32, torch.int64, torch.bool:
+    x = torch.ones(2, 3, dtype=dtype).to("opencl")
+    assert x.dtype is dtype and (x.t() * 1).cpu().tolist() == torch.ones(3, 2, dtype=dtype).tolist(), dtype
+gradients = []
+for device in "cpu", "opencl":
+    x = torch.linspace(-1, 1, 6).reshape(2, 3).to(device).requires_grad_()
+    y = ((x * 2).exp() @ x.t())[torch.tensor([1, 0], device=device)]
+    y.softmax(1)[0].sum().add(y.amax(0).sum()).backward()
+    gradients.append(x.grad.cpu())
+print(x.device, x.dtype, torch.allclose(*gradients))
+"""
+
+
+def test_a_program_written_for_torch_runs_on_the_device():
+    command = [sys.executable, "-m", "torchlike", "run", "-c", TORCH_PROGRAM]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "opencl:0 torch.float32 True\n"), done.stderr
+
+
 def test_two_devices_learn_the_digits_as_one_does():
     pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
     program = Path(__file__).parents[2] / "train_on_two_devices.py"

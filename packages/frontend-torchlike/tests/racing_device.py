@@ -190,7 +190,7 @@ def _launching(name, kernel):
 
 def _make_kernel(name, function):
     def kernel(*args, **kwargs):
-        dtype = str(RULES[name](*map(_describe, args), **kwargs).dtype)
+        dtype = RULES[name](*map(_describe, args), **kwargs).dtype.short
         inner = None if dtype == "bool" else dtype
         values = [np.asarray(arg.values, inner) if isinstance(arg, Grid) else arg for arg in args]
         return Grid(function(*values, **kwargs), dtype)
@@ -224,7 +224,7 @@ FUNCTIONS = {
 KERNELS = {
     "prims::device_get": lambda self: self.values.copy(),
     "prims::device_put": lambda data, *, device: Grid(data),  # noqa: PLW0108  # its signature is the operator's
-    "empty.memory_format": lambda size, *, dtype, **_: Grid(np.empty(size, str(dtype or "float32"))),
+    "empty.memory_format": lambda size, *, dtype, **_: Grid(np.empty(size, dtype.short if dtype else "float32")),
     "copy": lambda self, src, non_blocking: Grid(np.broadcast_to(src.values, self.values.shape), self.values.dtype),
     "fill.Scalar": lambda self, value: Grid(np.full_like(self.values, value)),
     "prims::reshape": lambda self, shape: Grid(self.values.reshape(shape)),

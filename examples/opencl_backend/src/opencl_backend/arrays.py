@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from dispatch_aten.errors import DtypeError
 from dispatch_aten.shapes import HasSpec, TensorMeta, storage_extent
@@ -55,20 +55,20 @@ C_TYPES: Final = {
 }
 
 
-def read(dtype: Any, operand: int, place: str) -> str:
+def read(dtype: str, operand: int, place: str) -> str:
     """Return the expression of an operand's element at a place."""
-    return C_TYPES[str(dtype)].load.format(operand, place)
+    return C_TYPES[dtype].load.format(operand, place)
 
 
-def write(dtype: Any, operand: int, place: str, value: str) -> str:
+def write(dtype: str, operand: int, place: str, value: str) -> str:
     """Return the statement that stores a value of any type at a place of an operand."""
-    kind = C_TYPES[str(dtype)]
+    kind = C_TYPES[dtype]
     return kind.store.format(operand, place, kind.convert.format(value))
 
 
 def check_dtype(spec: TensorMeta) -> None:
     """Raise ``DtypeError`` for a dtype that OpenCL C has no type for, or that no driver computes with."""
-    if str(spec.dtype) not in C_TYPES:
+    if spec.dtype.short not in C_TYPES:
         raise DtypeError(f"opencl has no arrays of {spec.dtype}")
 
 

@@ -80,12 +80,12 @@ class Chain(NamedTuple):
 
 def make_call(row: str, texts: Sequence[str], arguments: Sequence[Any], result: Any) -> Call:
     """Describe a call, which computes in the dtype of its result or, for a comparison, that of its operands together."""
-    computed = str(result)
+    computed = result.short
     if computed == "bool":
         operands = arguments[1:] if row == "where.self" else arguments[:2]
         kinds = [(each.dtype, each.ndim) if isinstance(each, TensorMeta) else each for each in operands]
-        computed = str(dc.promote(*kinds))
-    return Call(row, tuple(texts), computed, str(result))
+        computed = dc.promote(*kinds).short
+    return Call(row, tuple(texts), computed, result.short)
 
 
 @functools.lru_cache(4096)
@@ -127,7 +127,7 @@ def compute(row: str, result: Array, arguments: Sequence[Any]) -> None:
     texts = [f"{letter}{letters[:i].count(letter)}" for i, letter in enumerate(letters)]
     metas = [each.spec if isinstance(each, Array) else each for each in arguments]
     call = make_call(row, texts, metas, result.dtype)
-    chain = Chain((call,), (0,), tuple(str(each.dtype) for each in arrays))
+    chain = Chain((call,), (0,), tuple(each.dtype.short for each in arrays))
     operands = [broadcast(each, result.shape) for each in (result, *arrays)]
     run(write_chain(chain), operands, result.shape, numbers=numbers)
 

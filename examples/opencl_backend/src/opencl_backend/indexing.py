@@ -46,7 +46,7 @@ class _Places:
         """Write the statements that find the place ``s`` by the indices, operands from 2 on; one too far is reported."""
         lines = [f"long s = {position}{start}, fits = 1;"]
         for i, each in enumerate(self.arrays):
-            size, load = f"n{2 * i}", read(each.dtype, 2 + i, f"{position}{2 + i}")
+            size, load = f"n{2 * i}", read(each.dtype.short, 2 + i, f"{position}{2 + i}")
             lines.append(f"{{ long k = {load}; if (k < -{size} || k >= {size}) {{ FAIL(1, k, {size}); fits = 0; }}")
             lines.append(f"s += (k < 0 ? k + {size} : k) * n{2 * i + 1}; }}")
         return " ".join(["       ", *lines, "if (fits)", statement])
@@ -54,7 +54,7 @@ class _Places:
 
 def _columns(index: Array) -> list[Array]:
     """Return an index, or the indices that a mask means."""
-    if str(index.dtype) not in ("bool", "uint8"):
+    if index.dtype.short not in ("bool", "uint8"):
         return [index]
     found = _find_nonzero(index)
     (rows, dims), (step, column), dtype = found.shape, found.strides, found.dtype
@@ -65,7 +65,7 @@ def _index(self: Array, indices: Sequence[Array | None]) -> Array:
     places = _Places(self, indices)
     result = empty(RULES["index.Tensor"](self.spec, places.metas), self.block.index)
     array, values, *others = places.operands(self, Operand(result, result.strides))
-    code = places.write("p", 1, write(self.dtype, 0, "p0", read(self.dtype, 1, "s")))
+    code = places.write("p", 1, write(self.dtype.short, 0, "p0", read(self.dtype.short, 1, "s")))
     operands = [Operand(each, outer + inner) for each, outer, inner in (values, array, *others)]
     run(Code(code), operands, places.kept_shape + places.shape, numbers=places.numbers)
     return result
@@ -76,8 +76,8 @@ def _index_put(self: Array, indices: Sequence[Array | None], values: Array, accu
     places = _Places(self, indices)
     meta = RULES["index.Tensor"](self.spec, places.metas)
     RULES["index_put_"](self.spec, places.metas, values.spec, accumulate)
-    value = f"{read(self.dtype, 0, 's')} + " * accumulate + read(values.dtype, 1, "q1")
-    code = Code(body=places.write("q", 0, write(self.dtype, 0, "s", value)))
+    value = f"{read(self.dtype.short, 0, 's')} + " * accumulate + read(values.dtype.short, 1, "q1")
+    code = Code(body=places.write("q", 0, write(self.dtype.short, 0, "s", value)))
     operands = places.operands(self, broadcast(values, meta.shape))
     run(code, operands, places.kept_shape, places.shape, numbers=places.numbers)
     return self

@@ -20,7 +20,7 @@ from .nest import Code, Operand, run
 
 def _device_get(self: Array) -> Any:
     """Return NumPy's array of the values."""
-    host = np.empty(self.shape, str(self.dtype))
+    host = np.empty(self.shape, self.dtype.short)
     if host.size:
         download(self if self.spec.is_contiguous else _compact(self), host).wait()
     return host
@@ -84,7 +84,7 @@ def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
 
 def _fill(self: Array, value: Any) -> Array:
     RULES["fill_.Scalar"](self.spec, value)
-    run(Code(write(self.dtype, 0, "p0", "n0")), [Operand(self, self.strides)], self.shape, numbers=[value])
+    run(Code(write(self.dtype.short, 0, "p0", "n0")), [Operand(self, self.strides)], self.shape, numbers=[value])
     return self
 
 

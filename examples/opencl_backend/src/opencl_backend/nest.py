@@ -69,7 +69,7 @@ def run(
     dims = _merge(outer, [each.outer for each in operands])
     inner_dims = _merge(inner, [each.inner for each in operands]) if code.body else []
     missing = max(4 - len(dims), 0)
-    dtypes = tuple(str(each.dtype) for each in arrays)
+    dtypes = tuple(each.dtype.short for each in arrays)
     kinds = tuple("double" if isinstance(each, float) else "long" for each in numbers)
     source = _write(code, dtypes, kinds, len(dims) + missing, len(inner_dims))
     columns = [(items, *(each.storage_offset for each in arrays)), *dims, *dims[:1] * missing, *inner_dims]

@@ -98,7 +98,7 @@ class _Group:
         read = {value.index for node in others for value in node.inputs()}
         stored = [each for each in self.made.values() if each.index not in outputs or each.kept or each.index in read]
         lost = [each for each in self.made.values() if each not in stored]
-        places, dtypes = [int(self.names[each.index][1:]) for each in stored], [str(each.dtype) for each in self.given]
+        places, dtypes = [int(self.names[each.index][1:]) for each in stored], [each.dtype.short for each in self.given]
         code = write_chain(Chain(tuple(self.calls), tuple(places), tuple(dtypes)))
         shape, given, numbers = self.shape, [each.index for each in self.given], self.numbers
         results = [(each.index, _meta(each) if each.index in outputs else None) for each in stored]

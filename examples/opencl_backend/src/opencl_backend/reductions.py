@@ -35,11 +35,11 @@ def _make_fold(name: str) -> Callable[..., Array]:
 
     def kernel(self: Array, dim: Any, *arguments: Any, **keywords: Any) -> Array:
         result = empty(rule(self, dim, *arguments, **keywords), self.block.index)
-        kind, is_sum = C_TYPES[str(result.dtype)], first in "01"
+        kind, is_sum = C_TYPES[result.dtype.short], first in "01"
         # Sums are wider than their results; a greatest value is one of the values.
         total, start = (kind.total, first) if is_sum else (kind.value, _find_limit(first, result.dtype))
-        body = f"        {total} a = {kind.convert.format(read(self.dtype, 1, 'q1'))}; r = {step};"
-        store = "    " + write(result.dtype, 0, "q0" if is_cumulative else "p0", "r")
+        body = f"        {total} a = {kind.convert.format(read(self.dtype.short, 1, 'q1'))}; r = {step};"
+        store = "    " + write(result.dtype.short, 0, "q0" if is_cumulative else "p0", "r")
         code = Code(f"    {total} r = {start};", body + store * is_cumulative, store * (not is_cumulative))
 
         dims = wrap_dims(dim, len(self.shape)) if self.shape else ()
@@ -61,15 +61,15 @@ def _make_product(name: str) -> Callable[..., Array]:
 
     def kernel(self: Array, mat2: Array) -> Array:
         result = empty(rule(self, mat2), self.block.index)
-        total = C_TYPES[str(result.dtype)].total
-        body = f"        r += ({total}){read(self.dtype, 1, 'q1')} * {read(mat2.dtype, 2, 'q2')};"
+        total = C_TYPES[result.dtype.short].total
+        body = f"        r += ({total}){read(self.dtype.short, 1, 'q1')} * {read(mat2.dtype.short, 2, 'q2')};"
         (*batch, rows, inner), (*others, steps, columns) = self.strides, mat2.strides
         operands = [
             Operand(result, result.strides, (0,)),
             Operand(self, (*batch, rows, 0), (inner,)),
             Operand(mat2, (*others, 0, columns), (steps,)),
         ]
-        code = Code(f"    {total} r = 0;", body, "    " + write(result.dtype, 0, "p0", "r"))
+        code = Code(f"    {total} r = 0;", body, "    " + write(result.dtype.short, 0, "p0", "r"))
         run(code, operands, result.shape, self.shape[-1:])
         return result
 

@@ -46,6 +46,6 @@ def _strided_view(buffer: Values, shape: tuple[int, ...], strides: tuple[int, ..
 def store(values: Any, meta: TensorMeta) -> Array:
     """Copy values into a new array with the strides and dtype that a shape rule describes."""
     reach = 1 + sum((size - 1) * stride for size, stride in zip(meta.shape, meta.strides, strict=True))
-    buffer = np.zeros(reach if meta.numel else 0, str(meta.dtype))
+    buffer = np.zeros(reach if meta.numel else 0, meta.dtype.short)
     _strided_view(buffer, meta.shape, meta.strides, 0)[...] = values
     return Array(buffer, meta.shape, meta.strides)

@@ -19,7 +19,7 @@ def _make_kernel(name: str, function: Callable[..., Any]) -> Callable[..., Array
 
     def kernel(*args: Any, **kwargs: Any) -> Array:
         meta = RULES[name](*(arg.meta if isinstance(arg, Array) else arg for arg in args), **kwargs)
-        dtype = None if meta.dtype == ScalarType.Bool else str(meta.dtype)
+        dtype = None if meta.dtype == ScalarType.Bool else meta.dtype.short
         with np.errstate(all="ignore"):
             values = (np.asarray(arg.values, dtype) if isinstance(arg, Array) else arg for arg in args)
             return store(function(*values, **kwargs), meta)

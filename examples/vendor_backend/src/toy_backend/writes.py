@@ -20,7 +20,7 @@ def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
 
 def _fill(self: Array, value: Any) -> Array:
     RULES["fill_.Scalar"](self.meta, value)
-    self.values[...] = np.asarray(value).astype(str(self.dtype))
+    self.values[...] = np.asarray(value).astype(self.dtype.short)
     return self
 
 

@@ -42,10 +42,11 @@ __all__ = [
 class ScalarType(Enum):
     """The element type of a tensor (source: ``c10::ScalarType``); ``torchlike.dtype`` to users.
 
-    A member is not a number, and equals itself alone. ``str`` gives its short name, which NumPy knows too. Each member has
+    A member is not a number, and equals itself alone. ``str`` is for people: the short name, and torch's spelling
+    where a frontend stands in for torch. Each member has
 
     * ``value``: torch's number, which stands in schemas (``ScalarType? dtype=4``) and in saved files;
-    * ``short``: its Python name without a module, ``"float32"``;
+    * ``short``: its Python name without a module, ``"float32"``, by which NumPy knows it too;
     * ``itemsize``: bytes per element;
     * ``is_floating_point``, ``is_complex``, ``is_integral`` (``bool`` is none of them), ``is_signed`` (has negative values);
     * ``is_differentiable``: whether tensors of the type can require gradients.

@@ -53,7 +53,7 @@ def dtype_of_type(value: object) -> object | None:
 def suggest_dtype(value: object) -> str:
     """Return ``"; did you mean …?"`` where a text or another library's dtype has the name of one, else nothing."""
     name = value if isinstance(value, str) else str(getattr(value, "name", None) or getattr(value, "__name__", ""))
-    found = {str(dtype): dtype for dtype in _BY_NUMBER.values()}.get(name.rpartition(".")[2])
+    found = {getattr(dtype, "short", str(dtype)): dtype for dtype in _BY_NUMBER.values()}.get(name.rpartition(".")[2])
     return "" if found is None else f"; did you mean {found!r}?"
 
 
