@@ -14,6 +14,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_core import ops
+from dispatch_core.runtime import count_devices
 
 from ..dtypes import BY_NAME
 from ..errors import AtenError, DataDependentShapeError, DtypeError, MetaDataError
@@ -75,6 +76,8 @@ class TestedDevice:
     has_values: bool = True
     #: The dtypes that its interface lists, none where it lists none.
     claimed: frozenset[str] = frozenset()
+    #: How many devices of the type there are.
+    count: int = 1
 
     @classmethod
     def find(cls, name: str) -> TestedDevice:
@@ -89,7 +92,7 @@ class TestedDevice:
         claimed = claimed_dtypes(name)
         dtypes = dtypes_of(name) if claimed is None else frozenset(filter(is_in_numpy, claimed))
         probe = ops.prims.device_put(np.ones(1, min(dtypes, default="float32")), device=dc.Device(name))
-        return cls(name, key, dtypes, dc.is_mutable(probe), claimed=claimed or frozenset())
+        return cls(name, key, dtypes, dc.is_mutable(probe), claimed=claimed or frozenset(), count=count_devices(name))
 
     def kernel_of(self, name: str) -> str:
         """Return "own", "composed" or, where nothing serves an operator, ""."""
@@ -150,14 +153,14 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None,
                 if isinstance(error, _WITHOUT_VALUES) and not device.has_values:
                     reason = "the result depends on values, which the device does not have"
                     return Outcome(f"aten::{name}", "not run", reason, kernel)
-                return _fault(device, sample, error, kernel, compared)
+                return fault_of(device, sample, error, kernel, compared)
             compared += 1
         if compared and (limit is None or compared < limit):
             for sample in list_refusals(plain[0]):
                 try:
                     compared += check_refusal(device, sample)
                 except DisagreementError as error:
-                    return _fault(device, sample, error, kernel, compared)
+                    return fault_of(device, sample, error, kernel, compared)
     if missing:
         return Outcome(f"aten::{name}", "missing", f"no kernel for {', '.join(missing)}", kernel, 0, tuple(missing))
     if compared:
@@ -173,7 +176,7 @@ def _converts_nan(sample: Sample, expected: Expected) -> bool:
     return all(array.dtype.kind in "iu" for array in arrays_in(expected.results))
 
 
-def _fault(device: TestedDevice, sample: Sample, error: Exception, kernel: str, compared: int) -> Outcome:
+def fault_of(device: TestedDevice, sample: Sample, error: Exception, kernel: str, compared: int) -> Outcome:
     """Return the outcome of a call that differs or raises, with the device's own kernels that it runs."""
     check = f"aten::{sample.name}"
     if isinstance(error, DisagreementError):

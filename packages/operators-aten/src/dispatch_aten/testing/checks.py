@@ -20,7 +20,7 @@ from .frontends import find_adapter
 from .further import SEED
 from .host_copies import CHECK as HOST_COPIES
 from .host_copies import check_host_copies
-from .interface import PARTS, check_part
+from .interface import PARTS, check_part, check_place_and_memory
 from .outcomes import Outcome
 from .tensor_calls import check_tensor_calls
 
@@ -103,7 +103,8 @@ def _run_check(device: TestedDevice, check: str, limit: int | None, seed: int) -
     if check == HOST_COPIES:
         return check_host_copies(device)
     if check.startswith("aten::"):
-        return check_operator(device, check.removeprefix("aten::"), limit=limit, seed=seed)
+        name = check.removeprefix("aten::")
+        return check_place_and_memory(device, name, check_operator(device, name, limit=limit, seed=seed))
     if not device.has_values:
         return Outcome(check, "not run", "the device has no values")
     if check in PARTS:

@@ -16,10 +16,9 @@ from ..comparing import DisagreementError, compare_values
 from ..placing import arguments_on, call, get, put
 from ..samples import op_samples
 from .absence import Absence, require
+from .own_kernels import ALLOCATED
 from .streams import ROUNDS, floats, work
 
-#: The figure of bytes that arrays have.
-ALLOCATED: Final = "allocated_bytes.all.current"
 _PEAK: Final = "allocated_bytes.all.peak"
 #: Operators that are called many times.
 _CALLED: Final = ("add.Tensor", "mul.Tensor", "exp", "sum.dim_IntList", "add_.Tensor", "add.out", "copy_", "mm", "cat")

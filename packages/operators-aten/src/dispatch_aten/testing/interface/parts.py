@@ -25,6 +25,7 @@ PARTS: Final[dict[str, Check]] = {
     "copies between devices": places.check_crossing,
     "streams": streams.check_streams,
     "events": streams.check_events,
+    "waiting for events": streams.check_waiting,
     "delayed commands": commands.check_delayed,
     "asynchronous errors": commands.check_reports,
     "memory figures": memory.check_figures,

@@ -11,29 +11,33 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_core import ops
 
+from ...errors import DtypeError
 from ...operators import ATEN, KIND_OF
 from ..agreement import TestedDevice
 from ..changes import arrays_in, map_arrays
 from ..comparing import DisagreementError, compare_values
-from ..placing import call, get
-from ..samples import op_samples
+from ..placing import arguments_on, call, get, leaves
+from ..samples import op_samples, schema_of
 from .absence import Absence, require
+from .holding import LATE, hold_commands, open_gate
 from .streams import ROUNDS, floats, work
 
 
 def second_index(device: TestedDevice) -> dc.Device:
     """Return the second device of the type.
 
-    Raises ``Absence`` where there is none.
+    Raises ``Absence`` where there is none, ``DisagreementError`` for one that there should be.
     """
     found = dc.Device(device.name, 1)
+    missing = Absence if device.count < 2 else DisagreementError
+    said = f", and dispatch_device_count() says {device.count}" if device.count > 1 else ""
     try:
         array = ops.prims.device_put(np.ones(1, min(device.dtypes)), device=found)
         placed = dc.device(array)
     except Exception as error:
-        raise Absence(f"there is no second device: {str(error).splitlines()[0]}") from error
+        raise missing(f"there is no second device{said}: {type(error).__name__}: {error}".splitlines()[0]) from error
     if placed.index != 1:
-        raise Absence(f"an array that is put on {found} lies on {placed}: the device has no indices")
+        raise missing(f"an array that is put on {found} lies on {placed}: the device has no indices{said}")
     return found
 
 
@@ -70,6 +74,25 @@ def check_indices(device: TestedDevice, interface: dc.DeviceInterface) -> int:
         if any(one.tobytes() != two.tobytes() for one, two in zip(before, after, strict=True)):
             raise DisagreementError(f"{sample} is refused for arrays on {first} and {second}, and has changed one")
         count += 1
+    return count + _check_made(device, second)
+
+
+def _check_made(device: TestedDevice, second: dc.Device) -> int:
+    """Make arrays on the second device by each operator that is told a device and has a kernel of the device's own."""
+    count = 0
+    for operator in ATEN:
+        is_told = any(each.name == "device" for each in schema_of(operator.name).arguments)
+        sample = next(iter(op_samples(operator.name)), None) if is_told else None
+        if sample is None or device.kernel_of(operator.name) != "own":
+            continue
+        try:
+            made = call(sample, {**arguments_on(device.name, sample), "device": second})
+        except (dc.NoKernelError, DtypeError):
+            continue
+        for each in leaves(made):
+            if dc.device(each).index != second.index:
+                raise DisagreementError(f"{sample} with device={second} makes an array on {dc.device(each)}")
+        count += 1
     return count
 
 
@@ -103,8 +126,39 @@ def check_crossing(device: TestedDevice, interface: dc.DeviceInterface) -> int:
         made = ops.aten.zero_(made)  # after the copy, which reads it
         compare_values("", f"what copy_ has copied to {second}", get(target), (values + ROUNDS).T)
         compare_values("", "the source of a copy that was overwritten later", get(made), np.zeros_like(values))
-        count += 2
+        count += 2 + _check_late_crossing(device, interface, second)
     return count
+
+
+def _check_late_crossing(device: TestedDevice, interface: dc.DeviceInterface, second: dc.Device) -> int:
+    """Copy between devices while the source's work is late, and write to the source while the copy is late."""
+    first = dc.Device(device.name, 0)
+    for rounds, size in LATE:
+        values = -1.5 * floats(device, size)
+        array, one = (ops.prims.device_put(each, device=first) for each in (values, np.ones_like(values)))
+        target, other = (ops.prims.device_put(np.zeros_like(values), device=second) for _ in range(2))
+        dc.synchronize(device.name)
+        with hold_commands(device, interface) as held:
+            made = work(array, rounds, one)
+        is_late = held.is_on
+        try:
+            ops.aten.copy_(target, made)
+            moved = ops.aten._to_copy(made, device=second)
+        finally:
+            open_gate(device, held)
+        late = f"of work on {first} that was late"
+        compare_values("", f"what copy_ has copied to {second} {late}", get(target), values + rounds)
+        compare_values("", f"a copy to {second} {late}", get(moved), values + rounds)
+        with hold_commands(device, interface) as held:
+            ops.aten.copy_(other, array)
+        try:
+            ops.aten.zero_(array)
+        finally:
+            open_gate(device, held)
+        compare_values("", f"what copy_ has copied late to {second} of an array written to later", get(other), values)
+        if is_late:
+            break
+    return 3
 
 
 def check_current(device: TestedDevice, interface: dc.DeviceInterface) -> int:

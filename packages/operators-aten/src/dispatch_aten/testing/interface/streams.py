@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..comparing import DisagreementError, compare_values
 from ..drawing import Array, Draw
 from ..placing import get, put
 from .absence import require
+from .holding import LATE, hold_commands, open_gate
 
 #: How many rounds of work are queued before a question.
 ROUNDS: Final = 20
@@ -108,41 +110,64 @@ def check_events(device: TestedDevice, interface: dc.DeviceInterface) -> int:
 
 def _check_delayed_event(device: TestedDevice, interface: dc.DeviceInterface) -> int:
     """Hold back the device's commands: an event after them is not done before they are."""
-    gate = threading.Event()
-    submit: Any = interface.queue
-
-    def hold(function: Any, *arguments: Any) -> Any:
-        def run(*given: Any) -> Any:
-            gate.wait(_HELD)
-            return function(*given)
-
-        return submit(run, *arguments)
-
     values = floats(device, 65)
     array, one = put(values, device.name), put(np.ones_like(values), device.name)
-    opener = threading.Timer(_SHORT, gate.set)
-    interface.queue = hold
-    opener.start()
-    began = time.monotonic()
-    try:
+    with hold_commands(device, interface) as held:
         made = work(array, 3, one)
-        is_queued = time.monotonic() - began < _SHORT / 2 and not gate.is_set()
-        event = interface.events.create(0)
-        interface.events.record(event, interface.streams.current(0))
-        if is_queued and interface.events.query(event) and not gate.is_set():
-            raise DisagreementError("an event is done before the commands that were queued before it")
-        interface.events.synchronize(event)
-        if is_queued and not gate.is_set():
-            raise DisagreementError(
-                "synchronize(event) returns before the commands that were queued before it are done"
-            )
-    finally:
-        gate.set()
-        interface.queue = submit
+    event = interface.events.create(0)
+    interface.events.record(event, interface.streams.current(0))
+    is_late = held.is_on
+    if is_late and interface.events.query(event) and held.is_on:
+        raise DisagreementError("an event is done before the commands that were queued before it")
+    interface.events.synchronize(event)
+    if is_late and not held.gate.is_set():
+        raise DisagreementError("synchronize(event) returns before the commands that were queued before it are done")
+    held.gate.wait()
     compare_values("", "work that was held back", get(made), values + 3)
     return 2
 
 
-#: How long commands are held back, and how long they wait at most, in seconds.
-_SHORT: Final = 0.3
-_HELD: Final = 5.0
+def check_waiting(device: TestedDevice, interface: dc.DeviceInterface) -> int:
+    """Tell a stream to wait for an event of another one, whose work is late: what it is given afterwards runs later.
+
+    Until then the other stream has work to do.
+    """
+    events, streams = require(interface, "events", "streams")
+    for rounds, size in LATE:
+        first, second = streams.create(0, 0), streams.create(0, 0)
+        values = -1.5 * floats(device, size)
+        array, one = put(values, device.name), put(np.ones_like(values), device.name)
+        dc.synchronize(device.name)
+        with hold_commands(device, interface) as held, on_stream(streams, first):
+            made = work(array, rounds, one)
+        is_late = held.is_on
+        try:
+            if is_late and streams.query(first) and held.is_on:
+                raise DisagreementError("query(stream) says that a stream is done, and commands wait on it")
+            event = events.create(0)
+            events.record(event, first)
+            events.wait(event, second)
+            with on_stream(streams, second):
+                later = work(made, 1, one)
+            if is_late and streams.query(second) and held.is_on:
+                raise DisagreementError(
+                    "query(stream) says that a stream is done which was told to wait for an event, and the commands"
+                    " before the event are not done: wait(event, stream) does not hold back the stream's later work"
+                )
+        finally:
+            open_gate(device, held)
+        where = "work on a stream that was told to wait for an event, wait(event, stream), after late work on another"
+        compare_values("", where, get(later), values + rounds + 1)
+        if is_late:
+            break
+    return 3
+
+
+@contextmanager
+def on_stream(streams: Any, stream: Any) -> Iterator[None]:
+    """Make a stream of the first device current for a block."""
+    before = streams.exchange(0, stream)
+    try:
+        yield
+    finally:
+        streams.exchange(0, before)

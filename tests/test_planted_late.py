@@ -1,0 +1,72 @@
+"""Faults planted into a device with two indices and commands that run late: the kit finds each, by a text about it."""
+
+import numpy as np
+import paired_devices as twins
+import pytest
+import queued_devices as queued
+
+from dispatch_aten.testing.checks import run_check
+
+pytestmark = pytest.mark.no_pipeline(reason="raw arrays are compared")
+#: The checks of a device without faults.
+CHECKS = [
+    "indices",
+    "streams",
+    "events",
+    "waiting for events",
+    "delayed commands",
+    "copies between devices",
+    "current device",
+    "aten::mul.Tensor",
+    "aten::empty.memory_format",
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_device_has_no_faults_of_its_own(check):
+    with queued.device() as tested:
+        outcome = run_check(tested, check)
+    assert (outcome.status, outcome.reason) == ("passed", "")
+
+
+def put_first(device):
+    """Put every array on the first device."""
+    return {"prims::device_put": lambda data, *, device: twins.Twin(np.array(data), 0)}
+
+
+def make_first(device):
+    def empty(size, *, dtype=None, **options):
+        return twins.Twin(np.empty(size, "float32" if dtype is None else str(dtype)), 0)
+
+    return {"empty.memory_format": empty}
+
+
+def multiply_on_first(device):
+    def mul(self, other):
+        device.finish()
+        return twins.Twin(np.asarray(self.array * getattr(other, "array", other)), 0)
+
+    return {"mul.Tensor": mul}
+
+
+#: Check → what is said → the faults' names, and kernels.
+FAULTS = [
+    ("waiting for events", "wait(event, stream)", ("events hold nothing back",), None),
+    ("waiting for events", "query(stream) says that a stream is done, and commands wait", ("streams are done",), None),
+    ("copies between devices", "of work on twin:0 that was late", ("copies do not wait",), None),
+    ("copies between devices", "late to twin:1 of an array written to later", ("copies are not waited for",), None),
+    ("indices", "dispatch_device_count() says 2", (), put_first),
+    ("indices", "with device=twin:1 makes an array on twin:0", (), make_first),
+    ("aten::empty.memory_format", "the result of a call on twin:1 lies on twin:0", (), make_first),
+    ("aten::mul.Tensor", "the result of a call on twin:1 lies on twin:0", (), multiply_on_first),
+]
+
+
+@pytest.mark.parametrize(
+    ("check", "said", "faults", "kernels"), FAULTS, ids=[f"{each[0]}: {each[1]}" for each in FAULTS]
+)
+def test_a_planted_fault_is_found(check, said, faults, kernels):
+    with queued.device(*faults, kernels=kernels) as tested:
+        outcome = run_check(tested, check)
+    assert outcome.status == "failed"
+    assert said in outcome.reason
