@@ -113,7 +113,9 @@ def _make_recorder(op: Any, keyset: Any, place: int | None, why: str = "") -> Ru
     if key is None or key is DispatchKey.Meta or not isinstance(winner, Resolution):
         return pass_on
     functional = winner.functional() if _is_for(winner, key) else None
-    if functional is None and not _is_kernel(winner, key) and not _is_recorded_whole(winner, key):
+    is_composed = functional is None and not _is_kernel(winner, key)
+    is_view = is_composed and _is_captured_whole(winner, key)
+    if is_composed and not is_view and not _is_recorded_whole(winner, key):
         return pass_on
     if signature.is_factory and any(parameter.type == "Any" for parameter in signature.parameters):
         return _host_data(entry.name, pass_on)
@@ -145,6 +147,8 @@ def _make_recorder(op: Any, keyset: Any, place: int | None, why: str = "") -> Ru
             return record(*values)
         return record(*session.recording.meet(values, unread))
 
+    if is_view:
+        return _for_captures(run, pass_on)
     if signature.device_index is not None and not signature.is_factory:
         here, index = run, signature.device_index
 
@@ -272,19 +276,46 @@ def _is_kernel(winner: Resolution, key: DispatchKey) -> bool:
     return _is_for(winner, key) and not winner.is_composite()
 
 
+def _for_captures(record: Runner, pass_on: Runner) -> Runner:
+    """Return the kernel of a composite that captured functions alone record."""
+
+    def run(*values: object, **keywords: object) -> Any:
+        session = current()
+        recorded = session is not None and session.recording is not None and not keywords
+        return (record if recorded else pass_on)(*values, **keywords)
+
+    return run
+
+
+def _is_captured_whole(winner: Resolution, key: DispatchKey) -> bool:
+    """Return whether captures record a composite as one step: a view, which a replay makes of an array at another offset."""
+    results = [] if winner.entry.signature is None else winner.entry.signature.results
+    if [(each.kind, each.is_list) for each in results] != [("view", False)] or "may_copy" in winner.entry.tags:
+        return False
+    return _is_step(winner, key) and any(each.strides is not None for each in owners.KEY_TYPES.get(key, ()))
+
+
 def _is_recorded_whole(winner: Resolution, key: DispatchKey) -> bool:
     """Return whether calls of a composite are recorded as one step; see Note [Composites of traceable arrays]."""
+    entry, signature = winner.entry, winner.entry.signature
+    if not any(each.traceable for each in owners.KEY_TYPES.get(key, ())) or "nondeterministic_seeded" in entry.tags:
+        return False
+    if signature is None or any(each.type in _NUMBERS for each in signature.parameters):
+        return False
+    if any(each.kind == "view" and each.is_list for each in signature.results):
+        return False  # Where each part begins, only its own view tells.
+    return _is_step(winner, key)
+
+
+def _is_step(winner: Resolution, key: DispatchKey) -> bool:
+    """Return whether a composite can be a step: it is a function of its arguments, whose result a shape rule describes."""
     entry, signature = winner.entry, winner.entry.signature
     if winner.key is not key or signature is None or signature.writes or signature.is_factory:
         return False
     if winner.slot.registration is None or winner.slot.registration.level is Level.PROGRAM:
         return False  # It is written for the tensors of its callers.
-    if not any(each.traceable for each in owners.KEY_TYPES.get(key, ())) or "nondeterministic_seeded" in entry.tags:
+    if DispatchKey.Meta not in owners.KEY_TYPES:
         return False
-    if DispatchKey.Meta not in owners.KEY_TYPES or any(each.type in _NUMBERS for each in signature.parameters):
-        return False
-    if any(each.kind == "view" and each.is_list for each in signature.results):
-        return False  # Where each part begins, only its own view tells.
     rule = resolve(entry, DispatchKey.Meta.value, 0)
     return isinstance(rule, Resolution) and rule.slot.registration is not None and not rule.is_composite()
 
