@@ -362,6 +362,35 @@ def test_a_device_brings_engines_of_its_own(monkeypatch):
             assert engine.count == 5
 
 
+def test_a_generator_draws_for_its_own_type_of_device(monkeypatch):
+    def uniform(self, low=0.0, high=1.0, *, generator=None):
+        with hold_engine(dc.device(self), generator) as engine:
+            engine.count += 1
+        return self
+
+    monkeypatch.setenv("DISPATCH_ACCELERATOR", "stone")
+    draws = {
+        "rand": lambda generator: torchlike.rand(2, device="stone", generator=generator),
+        "bernoulli": lambda generator: torchlike.bernoulli(torchlike.ones(2, device="stone"), generator=generator),
+        "randn": lambda generator: torchlike.randn(2, device="stone", generator=generator),
+    }
+    with Device("stone").register(generator=CountingEngine):
+        library = dc.Library("aten", "IMPL", dc.device_key("stone"))
+        library.impl("uniform_", uniform)
+        try:
+            for name, draw in draws.items():
+                with pytest.raises(RuntimeError, match="Expected a 'stone' device type for generator but found 'cpu'"):
+                    print(name, draw(torchlike.Generator()))
+                draw(torchlike.Generator("stone:1"))  # of another card: torch compares the types
+            with pytest.raises(RuntimeError, match="Expected a 'stone:0' generator device but found 'cpu'"):
+                torchlike.randperm(3, device="stone", generator=torchlike.Generator())
+            with pytest.raises(RuntimeError, match="Expected a 'stone:0' generator device but found 'stone:1'"):
+                torchlike.randperm(3, device="stone:0", generator=torchlike.Generator("stone:1"))
+            assert len(torchlike.randperm(3, device="stone:1", generator=torchlike.Generator("stone:1"))) == 3
+        finally:
+            library.close()
+
+
 @pytest.mark.no_pipeline(reason="a pipeline takes memory later")
 def test_out_of_memory_is_torchs_error_with_the_devices_as_its_cause(slate):
     assert torchlike.cuda.OutOfMemoryError is torchlike.OutOfMemoryError

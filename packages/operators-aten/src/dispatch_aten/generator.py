@@ -22,6 +22,7 @@ __all__ = [
     "HostStream",
     "RandomEngine",
     "default_generator",
+    "find_source",
     "hold_engine",
     "host_stream",
     "manual_seed_all",
@@ -256,17 +257,38 @@ def _make_engine(generator: Generator) -> RandomEngine:
     return engine
 
 
+def find_source(device: str | Device, generator: Generator | None) -> Generator:
+    """Return the generator that draws for a device, by default its own.
+
+    Raises ``OperatorError`` for one of another type of device.
+
+    >>> find_source("meta", None).device.type
+    'meta'
+    """
+    if generator is None:
+        return default_generator(device)
+    wanted, found = Device.parse(device).type, generator.device.type
+    if wanted != found:
+        raise OperatorError(
+            f"Expected a '{wanted}' device type for generator but found '{found}'",
+            argument="generator",
+            hint=f'make it for the device: Generator("{wanted}")',
+        )
+    return generator
+
+
 @contextmanager
 def hold_engine(device: str | Device, generator: Generator | None = None) -> Iterator[Any]:
     """Hold a generator, by default the device's, and yield its engine, which the device's interface makes at first use.
 
-    A kernel of a vendor's draws within this block.
+    A kernel of a vendor's draws within this block. Raises ``OperatorError`` for the generator of another type of device;
+    one of another index draws too, as in torch.
 
     >>> with hold_engine("meta") as engine:
     ...     type(engine).__name__
     'HostStream'
     """
-    source = default_generator(device) if generator is None else generator
+    source = find_source(device, generator)
     with source.lock:
         if source.engine is None:
             source.engine = _make_engine(source)

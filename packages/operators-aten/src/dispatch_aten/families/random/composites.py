@@ -86,11 +86,24 @@ def _randint_like_low(self: Array, low: int, high: int, *, generator: Any = None
     return _draw("random_.from", fresh, low, high, generator=generator)
 
 
+def _is_of(generator: Any, place: dc.Device) -> bool:
+    """Return whether a generator draws for a device of this type and index."""
+    have = generator.device
+    return bool(have.type == place.type and have.index in (None, place.index or 0))
+
+
 def _randperm(
     n: int, *, generator: Any = None, dtype: ScalarType | None = int64, device: Any = None, **options: Any
 ) -> Array:
     RULES["randperm"](n, dtype=dtype)
     keys = aten.empty.memory_format((n,), dtype=ScalarType.Double, device=device)
+    place = dc.device(keys)
+    if generator is not None and not _is_of(generator, place):
+        raise OperatorError(
+            f"Expected a '{place}' generator device but found '{generator.device}'",
+            operator="aten::randperm",
+            argument="generator",
+        )
     order = aten.argsort.default(_uniform(keys, generator=generator), 0, False)
     return order if dtype is None else cast(order, dtype)
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten, is_array, overload
-from dispatch_aten.errors import OperatorError
-from dispatch_aten.generator import Generator, default_generator, host_stream
+from dispatch_aten.generator import Generator, find_source, host_stream
 from dispatch_aten.generator import HostStream as _HostStream  # noqa: F401  # by this path in pickles of 0.1
 from dispatch_core.frontends import to_data
 
@@ -56,12 +55,7 @@ def _bring(array: Array, device: dc.Device) -> Array:
 @contextmanager
 def _hold_stream(device: dc.Device, generator: Generator | None) -> Iterator[Generator]:
     """Hold a device's generator, and yield the host's one that draws for it."""
-    source = default_generator(device) if generator is None else generator
-    if source.device.type != device.type:
-        raise OperatorError(
-            f"Expected a '{device.type}' device type for generator but found '{source.device.type}'",
-            argument="generator",
-        )
+    source = find_source(device, generator)
     with source.lock:
         yield host_stream(source)
 
