@@ -1,6 +1,8 @@
 """A device with two indices whose commands run late, in order on each stream; and switches for its faults."""
 
+import json
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -9,6 +11,7 @@ import numpy as np
 import paired_devices as twins
 
 import dispatch_core as dc
+from dispatch_aten.generator import hold_engine
 from dispatch_aten.shapes import RULES, TensorMeta
 from dispatch_aten.testing.agreement import TestedDevice
 
@@ -17,6 +20,9 @@ QUEUED = ("add.Tensor", "mul.Tensor", "exp")
 #: The values of memory that no command has written to.
 UNWRITTEN = 77
 _here = threading.local()
+#: The arrays that live.
+LIVE = weakref.WeakSet()
+_began = twins.Twin.__init__
 
 
 class Stream:
@@ -35,11 +41,44 @@ class Stream:
             command.result()
 
 
+class Full(Exception):
+    """There is no memory left."""
+
+
+class Engine:
+    """Numbers that come in pairs, of which the second is kept."""
+
+    def __init__(self, faults):
+        self.faults = faults
+        self.seed(0)
+
+    def seed(self, number):
+        self.number, self.count, self.pair = number, 0, None
+
+    def get_state(self):
+        return json.dumps([self.number, self.count, self.pair]).encode()
+
+    def set_state(self, state):
+        number, count, pair = json.loads(bytes(state))
+        self.number, self.count = number, count
+        if "half of a state" not in self.faults:
+            self.pair = pair
+
+    def draw(self):
+        if self.pair is not None:
+            found, self.pair = self.pair, None
+            return found
+        self.count += 1
+        found, self.pair = np.random.default_rng([self.number, self.count]).random(2).tolist()
+        return found
+
+
 class Queued:
     """The device's parts; ``faults`` are names of the faults that it has."""
 
     def __init__(self, *faults):
-        self.faults, self.all = set(faults), []
+        self.faults, self.all, self.peaks, self.kept = set(faults), [], [0, 0], 0
+        self.engines = [Engine(self.faults), Engine(self.faults)]
         self.defaults = [self.create(0, 0), self.create(1, 0)]
         self.interface = dc.DeviceInterface(
             current=twins.current,
@@ -60,8 +99,37 @@ class Queued:
                 query=lambda event: all(command.done() for command in event),
                 synchronize=lambda event: [command.result() for command in event],
             ),
+            memory=SimpleNamespace(stats=self.read_figures, reset_peaks=self.reset_peaks),
+            out_of_memory=Full,
+            generator=self.find_engine,
             queue=lambda function, *arguments: self.current(twins.current()).submit(function, *arguments),
         )
+
+    def find_engine(self, index):
+        if "one engine" in self.faults:
+            return self.engines[0]
+        return Engine(self.faults)
+
+    def read_figures(self, index):
+        index = 0 if "one figure" in self.faults else index
+        now = sum(twin.array.nbytes for twin in list(LIVE) if twin.index == index) + self.kept
+        self.peaks[index] = max(self.peaks[index], now)
+        return {"allocated_bytes.all.current": now, "allocated_bytes.all.peak": self.peaks[index]}
+
+    def reset_peaks(self, index):
+        if "peaks stay" not in self.faults:
+            self.peaks[index] = 0
+
+    def rand(self, size, *, generator=None, dtype=None, device=None, **options):
+        with hold_engine(f"twin:{twins.thread.index}", generator) as engine:
+            drawn = [engine.draw() for _ in range(int(np.prod(size)))]
+        return twins.Twin(np.reshape(drawn, size).astype("float32" if dtype is None else str(dtype)))
+
+    def empty(self, size, *, dtype=None, **options):
+        kind = np.dtype("float32" if dtype is None else str(dtype))
+        if int(np.prod(size, dtype=object)) * kind.itemsize > 1 << 30:
+            raise MemoryError("no room") if "another error" in self.faults else Full("no room")
+        return twins.Twin(np.full(size, UNWRITTEN).astype(kind))
 
     def create(self, index, priority):
         self.all.append(Stream(index))
@@ -157,7 +225,8 @@ def make_kernels(queued):
         for name, kernel in own.items()
     }
     found["copy_"] = dc.KernelTraits(crosses_devices=True)(queued.copy_)
-    return found | {"zero_": queued.zero_}
+    made = {"zero_": queued.zero_, "rand.generator": queued.rand, "empty.memory_format": queued.empty}
+    return {**found, **made}
 
 
 @contextmanager
@@ -169,10 +238,12 @@ def device(*faults, kernels=None, count=2, **parts):
     info = dc.BackendInfo("twin", array_types=(twins.TWINS,))
     made = {**make_kernels(queued), **({} if kernels is None else kernels(queued))}
     twins.thread.index = 0
+    twins.Twin.__init__ = lambda self, *args: (_began(self, *args), LIVE.add(self))[0]
     try:
         with dc.register_backend(info, made, device_interface=lambda: queued.interface, device_count=lambda: count):
             yield TestedDevice.find("twin")
     finally:
+        twins.Twin.__init__ = _began
         _here.streams = {}
         twins.thread.index = 0
         for stream in queued.all:

@@ -17,6 +17,10 @@ CHECKS = [
     "delayed commands",
     "copies between devices",
     "current device",
+    "memory figures",
+    "out of memory",
+    "leaks",
+    "generators",
     "aten::mul.Tensor",
     "aten::empty.memory_format",
 ]
@@ -49,6 +53,28 @@ def multiply_on_first(device):
     return {"mul.Tensor": mul}
 
 
+def keep(device):
+    """Keep memory at each call."""
+
+    def mul(self, other):
+        device.kept += 512
+        return twins.Twin(np.asarray(self.array * getattr(other, "array", other)), self.index)
+
+    return {"mul.Tensor": mul}
+
+
+def end_early(device):
+    """Compute the first 65,536 elements alone."""
+
+    def exp(self):
+        device.finish()
+        found = twins.make_kernels()["exp"](self)
+        found.array.reshape(-1)[1 << 16 :] = 0
+        return found
+
+    return {"exp": exp}
+
+
 #: Check → what is said → the faults' names, and kernels.
 FAULTS = [
     ("waiting for events", "wait(event, stream)", ("events hold nothing back",), None),
@@ -58,6 +84,13 @@ FAULTS = [
     ("indices", "dispatch_device_count() says 2", (), put_first),
     ("indices", "with device=twin:1 makes an array on twin:0", (), make_first),
     ("aten::empty.memory_format", "the result of a call on twin:1 lies on twin:0", (), make_first),
+    ("generators", "generator(1).seed(8) changes the state of generator(0)", ("one engine",), None),
+    ("generators", "after set_state() of the same generator", ("half of a state",), None),
+    ("memory figures", "of stats(1) grows by 0 for an array", ("one figure",), None),
+    ("memory figures", "after reset_peaks(0) allocated_bytes.all.peak is", ("peaks stay",), None),
+    ("out of memory", "raises MemoryError, and interface.out_of_memory is Full", ("another error",), None),
+    ("aten::mul.Tensor", "at each call by about 512", (), keep),
+    ("aten::exp", "size 70,001", (), end_early),
     ("aten::mul.Tensor", "the result of a call on twin:1 lies on twin:0", (), multiply_on_first),
 ]
 

@@ -31,7 +31,7 @@ from .comparing import (
     may_have_either_zero,
 )
 from .drawing import Array
-from .further import SEED, further_samples, list_refusals
+from .further import SEED, further_samples, large_samples, list_refusals
 from .outcomes import Outcome
 from .places import place_of_error, place_of_kernel
 from .placing import (
@@ -123,7 +123,8 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain = [*op_samples(name)]
-        for sample in chain(plain, further_samples(name, device.dtypes, seed, plain)):
+        large = large_samples(name, device.dtypes, plain[0]) if plain and kernel == "own" else ()
+        for sample in chain(plain, large, further_samples(name, device.dtypes, seed, plain)):
             if limit is not None and compared >= limit:
                 break
             expected = run_on_cpu(sample)

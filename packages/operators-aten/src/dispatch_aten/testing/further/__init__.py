@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from .calls import SEED, further_samples
+from .calls import SEED, further_samples, large_samples
 from .refusals import list_refusals
 
-__all__ = ["SEED", "further_samples", "list_refusals"]
+__all__ = ["SEED", "further_samples", "large_samples", "list_refusals"]

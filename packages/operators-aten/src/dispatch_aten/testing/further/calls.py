@@ -14,6 +14,7 @@ from ...operators import ATEN_BY_NAME, KIND_OF
 from ...variants import is_inplace, is_out
 from ..changes import CHANGES, Arguments, arrays_in, map_arrays
 from ..comparing import is_up_to_sign
+from ..drawing import Array
 from ..samples import Sample, derive, names_written, op_samples, schema_of, unfit_changes
 from . import values
 from .sizes import DRAWN, LARGE, resize
@@ -166,6 +167,26 @@ def _of_sizes(plain: Sample, random: Any) -> Iterator[Sample]:
         yield Sample(name, derive(name, made), "size 65", "step")
     if flat and (made := _broadcast(plain.arguments)):
         yield Sample(name, made, "sizes of 1")
+
+
+def large_samples(name: str, dtypes: frozenset[str], plain: Sample) -> Iterator[Sample]:
+    """Yield a sample of many elements of an element-wise operator or a reduction, in one dtype.
+
+    >>> [str(each) for each in large_samples("exp", frozenset({"float32"}), next(op_samples("exp")))]
+    ['exp(float32[70001])  size 70,001']
+    """
+    flat = "pointwise" in ATEN_BY_NAME[name].tags
+    if not (flat or KIND_OF[name] in _ONE_LARGE | {"activation"}) or name.startswith((*_SQUARE, *_SORTED)):
+        return
+    source = _single(plain.arguments) if "float32" in dtypes else plain.arguments
+    source = _flatten(source) if flat else dict(map_arrays(source, _keep_one_row))
+    made = resize(source, LARGE, np.random.default_rng(zlib.crc32(name.encode())))
+    if made is not None:
+        yield Sample(name, derive(name, made), f"size {LARGE:,}")
+
+
+def _keep_one_row(array: Array) -> Array:
+    return array[(slice(1),) * (array.ndim - 1)] if array.ndim else array
 
 
 def _single(arguments: Arguments) -> Arguments:

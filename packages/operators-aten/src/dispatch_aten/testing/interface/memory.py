@@ -1,4 +1,4 @@
-"""Memory: figures that follow what is made and dropped, leaks, pinned memory; and engines of random numbers."""
+"""Memory: figures that follow what is made and dropped, leaks, errors where there is none left, pinned memory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_core import ops
 
+from ...dtypes import BY_NAME
 from ..agreement import TestedDevice
 from ..comparing import DisagreementError, compare_values
 from ..placing import arguments_on, call, get, put
@@ -25,12 +26,12 @@ _CALLED: Final = ("add.Tensor", "mul.Tensor", "exp", "sum.dim_IntList", "add_.Te
 _TIMES: Final = 30
 
 
-def _count_bytes(device: TestedDevice, memory: Any) -> int:
+def _count_bytes(device: TestedDevice, memory: Any, index: int = 0) -> int:
     gc.collect()
     dc.synchronize(device.name)
-    stats = memory.stats(0)
+    stats = memory.stats(index)
     if ALLOCATED not in stats:
-        raise Absence(f"memory.stats(0) has no {ALLOCATED}")
+        raise Absence(f"memory.stats({index}) has no {ALLOCATED}")
     return int(stats[ALLOCATED])
 
 
@@ -54,7 +55,74 @@ def check_figures(device: TestedDevice, interface: dc.DeviceInterface) -> int:
         free, total = memory.info(0)
         if not 0 <= free <= total:
             raise DisagreementError(f"info(0) says {free} bytes are free of {total}")
-    return 3
+    _check_peaks(memory)
+    return 3 + _check_second(device, memory)
+
+
+def _check_peaks(memory: Any) -> None:
+    """Reset the peaks: each is the figure of the present then."""
+    if getattr(memory, "reset_peaks", None) is None:
+        return
+    memory.reset_peaks(0)
+    stats = memory.stats(0)
+    for name, peak in stats.items():
+        now = stats.get(f"{name.removesuffix('.peak')}.current")
+        if name.endswith(".peak") and now is not None and peak > now:
+            raise DisagreementError(f"after reset_peaks(0) {name} is {peak}, and {now} is the figure of the present")
+
+
+def _check_second(device: TestedDevice, memory: Any) -> int:
+    """Make an array on the second device: its figures grow, and those of the first do not."""
+    if device.count < 2:
+        return 0
+    values, place = floats(device, 70_000), dc.Device(device.name, 1)
+    ops.prims.device_put(values[:1], device=place)  # opens the device
+    before = [_count_bytes(device, memory, index) for index in (0, 1)]
+    array = ops.prims.device_put(values, device=place)
+    during = [_count_bytes(device, memory, index) for index in (0, 1)]
+    del array
+    first, second = (new - old for new, old in zip(during, before, strict=True))
+    if second < values.nbytes:
+        raise DisagreementError(
+            f"{ALLOCATED} of stats(1) grows by {second} for an array of {values.nbytes} bytes on {place}"
+        )
+    if first >= values.nbytes:
+        raise DisagreementError(
+            f"{ALLOCATED} of stats(0) grows by {first} for an array of {values.nbytes} bytes on {place}"
+        )
+    return 2
+
+
+def check_out_of_memory(device: TestedDevice, interface: dc.DeviceInterface) -> int:
+    """Ask for an array that no device has room for: the error is of the class that the interface names."""
+    [named] = require(interface, "out_of_memory")
+    classes = named if isinstance(named, tuple) else (named,)
+    values = floats(device, 5)
+    size = [_ABSURD // values.itemsize]
+    kind = BY_NAME[values.dtype.name]
+    try:
+        made = ops.aten.empty(size, dtype=kind, device=dc.Device(device.name))
+        dc.synchronize(device.name)
+    except dc.NoKernelError:
+        raise
+    except Exception as error:
+        causes: list[BaseException | None] = [error]
+        while causes[-1] is not None:
+            causes.append(causes[-1].__cause__)
+        if not any(isinstance(each, classes) for each in causes):
+            known = " or ".join(each.__qualname__ for each in classes)
+            raise DisagreementError(
+                f"empty({size}) raises {type(error).__qualname__}, and interface.out_of_memory is {known}: {error}"
+            ) from error
+    else:
+        del made
+        raise DisagreementError(f"empty({size}), which is a million gigabytes, raises nothing")
+    compare_values("", "work after there was no memory", get(work(put(values, device.name), 1)), values + 1)
+    return 2
+
+
+#: Bytes that no device has, and no process can address.
+_ABSURD: Final = 1 << 50
 
 
 def check_leaks(device: TestedDevice, interface: dc.DeviceInterface) -> int:
@@ -143,24 +211,3 @@ def check_copies(device: TestedDevice, interface: dc.DeviceInterface) -> int:
     event.synchronize()
     compare_values("", "what was copied to pinned memory before an event", target, values + 2)
     return 3
-
-
-def check_generators(device: TestedDevice, interface: dc.DeviceInterface) -> int:
-    """Seed engines, keep their state and restore it: the same numbers come, and of two indices with one seed, too."""
-    [make] = require(interface, "generator")
-    engine = make(0)
-    engine.seed(7)
-    state = engine.get_state()
-    if not isinstance(state, bytes | bytearray | memoryview):
-        raise DisagreementError(f"get_state() returns a {type(state).__name__}, not bytes")
-    engine.seed(7)
-    if bytes(engine.get_state()) != bytes(state):
-        raise DisagreementError("two seeds with one number lead to different states")
-    engine.seed(8)
-    other = bytes(engine.get_state())
-    if other == bytes(state):
-        raise DisagreementError("seeds with different numbers lead to the same state")
-    engine.set_state(bytes(state))
-    if bytes(engine.get_state()) != bytes(state):
-        raise DisagreementError("set_state(get_state()) leads to another state")
-    return 4

@@ -13,7 +13,7 @@ from ..agreement import TestedDevice, find_needed
 from ..comparing import DisagreementError
 from ..outcomes import Outcome
 from ..places import place_of_error
-from . import bounds, commands, memory, places, streams
+from . import bounds, commands, generators, memory, places, streams
 from .absence import Absence
 
 Check = Callable[[TestedDevice, dc.DeviceInterface], int]
@@ -29,10 +29,11 @@ PARTS: Final[dict[str, Check]] = {
     "delayed commands": commands.check_delayed,
     "asynchronous errors": commands.check_reports,
     "memory figures": memory.check_figures,
+    "out of memory": memory.check_out_of_memory,
     "leaks": memory.check_leaks,
     "pinned memory": memory.check_pinned,
     "copies to the host": memory.check_copies,
-    "generators": memory.check_generators,
+    "generators": generators.check_generators,
 }
 
 
