@@ -63,6 +63,17 @@ def keep(device):
     return {"mul.Tensor": mul}
 
 
+def return_another(device):
+    """Write in place, and return another array with the same memory."""
+
+    def add_(self, other, *, alpha=1):
+        device.finish()
+        self.array[...] += (alpha * getattr(other, "array", other)).astype(self.array.dtype)
+        return twins.Twin(self.array, self.index)
+
+    return {"add_.Tensor": add_}
+
+
 def end_early(device):
     """Compute the first 65,536 elements alone."""
 
@@ -91,6 +102,7 @@ FAULTS = [
     ("out of memory", "raises MemoryError, and interface.out_of_memory is Full", ("another error",), None),
     ("aten::mul.Tensor", "at each call by about 512", (), keep),
     ("aten::exp", "size 70,001", (), end_early),
+    ("aten::add_.Tensor", "the result is another array than argument 'self'", (), return_another),
     ("aten::mul.Tensor", "the result of a call on twin:1 lies on twin:0", (), multiply_on_first),
 ]
 
@@ -103,3 +115,6 @@ def test_a_planted_fault_is_found(check, said, faults, kernels):
         outcome = run_check(tested, check)
     assert outcome.status == "failed"
     assert said in outcome.reason
+    assert "Profiler" not in outcome.reason
+    if kernels and check.startswith("aten::"):
+        assert "test_planted_late.py" in outcome.place or "queued_devices.py" in outcome.place

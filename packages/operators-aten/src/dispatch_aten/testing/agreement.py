@@ -154,7 +154,8 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None,
                 if isinstance(error, _WITHOUT_VALUES) and not device.has_values:
                     reason = "the result depends on values, which the device does not have"
                     return Outcome(f"aten::{name}", "not run", reason, kernel)
-                return fault_of(device, sample, error, kernel, compared)
+                raised = error if compared else _raise_plainly(device, sample, error)
+                return fault_of(device, sample, raised, kernel, compared)
             compared += 1
         if compared and (limit is None or compared < limit):
             for sample in list_refusals(plain[0]):
@@ -170,6 +171,16 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None,
     return Outcome(f"aten::{name}", "not run", reason, kernel)
 
 
+def _raise_plainly(device: TestedDevice, sample: Sample, error: Exception) -> Exception:
+    """Return the error of a call without a profile, whose layer would be named; the one within it where there is none."""
+    try:
+        if expected := run_on_cpu(sample):
+            _compare(device, sample, expected, deeply=True)
+    except Exception as plain:  # noqa: BLE001  # as above
+        return plain
+    return error
+
+
 def _converts_nan(sample: Sample, expected: Expected) -> bool:
     """Return whether a call makes integers of nan or infinities, for which every processor has values of its own."""
     if sample.change not in ("nan", "special values") or KIND_OF[sample.name] != "copy":
@@ -180,10 +191,9 @@ def _converts_nan(sample: Sample, expected: Expected) -> bool:
 def fault_of(device: TestedDevice, sample: Sample, error: Exception, kernel: str, compared: int) -> Outcome:
     """Return the outcome of a call that differs or raises, with the device's own kernels that it runs."""
     check = f"aten::{sample.name}"
-    if isinstance(error, DisagreementError):
-        text, place = str(error), place_of_kernel(device.key, check)
-    else:
-        text, place = f"{type(error).__name__}: {error}", place_of_error(device.key, error)
+    text = str(error) if isinstance(error, DisagreementError) else f"{type(error).__name__}: {error}"
+    is_of_result = isinstance(error, DisagreementError | dc.KernelResultError)
+    place = place_of_kernel(device.key, check) if is_of_result else place_of_error(device.key, error)
     kernels = own_kernels(device, sample)
     return Outcome(check, "failed", f"{sample}: {text}", kernel, compared, place=place, kernels=kernels)
 

@@ -89,6 +89,27 @@ def _functional(values: Any, number: int) -> Any:
     return (four * four + one * (number % 3)) * two
 
 
+def _call_in_a_row(array: Any, place: Any) -> None:
+    """Call an operator that fails between two others."""
+    before = ops.aten.add(array, array)
+    failed = ops.aten.index_select(array, 0, place)
+    after = ops.aten.mul(array, array)
+    for each in (failed, before, after):
+        get(each)
+
+
+def _check_blame(device: TestedDevice, error: Exception) -> None:
+    """Check that the operator which a late error names is the one that failed, where it names one."""
+    if not isinstance(error, dc.AsyncDeviceError) or device.kernel_of("index_select") != "own":
+        return
+    blamed = str(error).partition(" failed on ")[0]
+    if blamed.startswith("aten::") and blamed != "aten::index_select":
+        raise DisagreementError(
+            f"the late error of aten::index_select is said to be of {blamed}: reports() has to give the number that"
+            f" launched() was told last before the call that failed; {error}"
+        ) from error
+
+
 def check_reports(device: TestedDevice, interface: dc.DeviceInterface) -> int:
     """Wait for the device: nothing is reported where nothing has failed, and an error arrives once."""
     [reports] = require(interface, "reports")
@@ -104,14 +125,15 @@ def check_reports(device: TestedDevice, interface: dc.DeviceInterface) -> int:
     array, place = put(values, device.name), put(np.array([99]), device.name)
     for attempt in (1, 2):
         try:
-            get(ops.aten.index_select(array, 0, place)) if attempt == 1 else dc.synchronize(device.name)
             if attempt == 1:
-                dc.synchronize(device.name)
+                _call_in_a_row(array, place)
+            dc.synchronize(device.name)
         except dc.NoKernelError:
             raise
         except Exception as error:
             if attempt == 2:
                 raise DisagreementError(f"an asynchronous error arrives twice: {error}") from error
+            _check_blame(device, error)
         else:
             if attempt == 1:
                 raise DisagreementError(

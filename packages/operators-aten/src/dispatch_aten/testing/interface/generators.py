@@ -82,7 +82,7 @@ def _check_draws(device: TestedDevice, place: dc.Device, name: str) -> int:
     first, second = (make_generator(dc.Device(device.name, index), 7) for index in (0, 1))
     for number in range(2):
         found = [_draw(name, each, each.device, 3) for each in (first, second)]
-        if not np.array_equal(*found):
+        if not np.array_equal(found[0], found[1]):
             raise DisagreementError(
                 f"{name} draws {found[1].tolist()} on {second.device}, and {found[0].tolist()} on {first.device}, as draw"
                 f" {number + 1} of two generators with one seed: they have to be apart, and alike"
