@@ -438,3 +438,42 @@ for device in sys.argv[1:]:
 
 def test_views_of_batches_are_captured_wherever_a_batch_begins(run, site):
     assert run("-c", BATCHES, *DEVICES, site=site).split() == [*DEVICES]
+
+
+LAYOUTS = """
+import numpy as np
+import torchlike
+from toy_backend import kernels
+
+kernels.PRIMS["device_get"] = lambda self: np.array(self.values, order="C")
+
+def copies(source, target):
+    x = torchlike.arange(6.0).reshape(2, 3).to(source)
+    y = torchlike.arange(48.0).reshape(2, 3, 4, 2).to(source)
+    last = torchlike.channels_last
+    return {
+        "transposed": lambda: x.t().to(target),
+        "channels last": lambda: y.to(memory_format=last).to(target),
+        "a format that is asked for": lambda: y.to(target, memory_format=last),
+        "gaps": lambda: y[:, :, ::2].transpose(1, 3).to(target),
+        "expanded": lambda: x[:1].expand(4, 3).t().to(target),
+        "another dtype": lambda: x.t().to(target, torchlike.float64),
+    }
+
+expected = {name: copy() for name, copy in copies("cpu", "meta").items()}
+values = {name: copy().tolist() for name, copy in copies("cpu", "cpu").items()}
+for source, target in (("toy", "cpu"), ("cpu", "toy")):
+    for name, copy in copies(source, target).items():
+        with torchlike.pipeline():
+            later = copy()
+        captured = torchlike.capture(copy)
+        for found in copy(), later, captured(), captured():
+            assert found.stride() == expected[name].stride(), (source, name, found.stride())
+            assert found.tolist() == values[name], (source, name)
+        assert captured.stats().variants == 1, (source, name, captured.stats())
+print("as torch")
+"""
+
+
+def test_copies_keep_the_order_of_dimensions_where_the_device_returns_rows(run, site):
+    assert run("-c", LAYOUTS, site=site) == "as torch\n"

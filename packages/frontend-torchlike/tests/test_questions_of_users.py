@@ -529,6 +529,9 @@ def does_a_copy_from_it_go_on_by_itself():
     assert state.uploads == 2 and y.device.index == 1 and z.device.index == 0
     torch.accelerator.synchronize(1)
     assert y.tolist() == z.tolist() == [0.0, 1.0, 2.0, 3.0]
+    turned = torch.arange(6.0).reshape(2, 3).pin_memory().t()
+    moved = turned.to("twin:1", non_blocking=True)
+    assert state.uploads == 3 and moved.stride() == (1, 3) and moved.tolist() == turned.tolist()
 
 
 @asks("memory")

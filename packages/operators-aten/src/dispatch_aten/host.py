@@ -13,7 +13,7 @@ from weakref import finalize
 import dispatch_core as dc
 from dispatch_core import frontends
 
-__all__ = ["empty_pinned", "find_pinning", "get"]
+__all__ = ["empty_pinned", "find_pinning", "get", "lay_out"]
 
 #: The id of the array that has the memory of an allocation → the type of the device that copies it.
 _COPIED_BY: Final[dict[int, str]] = {}
@@ -50,6 +50,21 @@ def get(tensor: Any) -> Any:
         f"The kernel was registered at {kernel.origin}",
         hint="it returns a numpy.ndarray with the tensor's shape and dtype",
     )
+
+
+def lay_out(array: Any, strides: tuple[int, ...]) -> Any:
+    """Return an array that `get` returned with these strides, those of a layout without gaps: copied where it has others.
+
+    >>> import numpy as np
+    >>> lay_out(np.zeros((2, 3), np.float32), (1, 2)).strides
+    (4, 8)
+    """
+    own = getattr(array, "lay_out", None)  # of the elements that a captured call will have
+    if own is not None:
+        return own(strides)
+    from dispatch_core.runtime import lay_out_host  # most programs stay on one device
+
+    return lay_out_host(array, strides)
 
 
 def find_pinning(array: Any) -> str | None:

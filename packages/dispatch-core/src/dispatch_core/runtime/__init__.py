@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from .host_copies import download, upload
     from .host_fallback import computed_on_host, host_kernel
+    from .host_layouts import lay_out_host
     from .interface import DeviceInterface
     from .promotion import promote
     from .streams import Event, Stream, current_stream, default_stream, set_stream
@@ -40,6 +41,7 @@ __all__ = [
     "has_interface",
     "host_kernel",
     "is_opened",
+    "lay_out_host",
     "list_accelerators",
     "open_device",
     "promote",
@@ -57,6 +59,7 @@ _NAMES: Final = {
     ".guards": "OnDevice count_devices find_interface has_interface is_opened open_device provides resolve",
     ".host_copies": "download upload",
     ".host_fallback": "computed_on_host host_kernel",
+    ".host_layouts": "lay_out_host",
     ".interface": "DeviceInterface",
     ".promotion": "promote",
     ".streams": "Event Stream current_stream default_stream set_stream",

@@ -48,6 +48,11 @@ def row_major_spec(meta: object) -> Any:
     return intern_spec(_make_meta(sizes, access.row_major_strides(sizes), access.dtype(meta)))
 
 
+def respaced_spec(meta: object, strides: tuple[int, ...]) -> Any:
+    """Return the spec like another of an array with other strides at the beginning of its memory."""
+    return intern_spec(_make_meta(access.shape(meta), strides, access.dtype(meta)))
+
+
 #: id of a living array → a reference that removes the entry when the array is gone, its spec, and its storage key.
 ARRAY_SPECS: Final[dict[int, tuple[ref[Any], Any, Hashable]]] = {}
 

@@ -8,7 +8,6 @@ recording that may give up makes none: it reads the elements, and records no mor
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,8 +15,9 @@ from dispatch_core.arrays import access, owners
 from dispatch_core.arrays.indices import SEVERAL
 from dispatch_core.devices import Device
 from dispatch_core.keys.table import DispatchKey
+from dispatch_core.runtime import lay_out_host
 
-from ..record.array_specs import read_spec, row_major_spec
+from ..record.array_specs import read_spec, respaced_spec, row_major_spec
 from ..record.callers import caller_location
 from ..record.pending import Pending, pending_type
 from ..record.steps import Step, step_type
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 class HostValue:
     """The elements of a tensor on the host, which a replay will have."""
 
-    __slots__ = ("_copies", "_recording", "_step")
+    __slots__ = ("_copies", "_recording", "_step", "_strides")
 
-    def __init__(self, recording: Recording, step: Step, *, copies: bool = False) -> None:
-        self._recording, self._step, self._copies = recording, step, copies
+    def __init__(
+        self, recording: Recording, step: Step, *, copies: bool = False, strides: tuple[int, ...] | None = None
+    ) -> None:
+        self._recording, self._step, self._copies, self._strides = recording, step, copies, strides
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -50,9 +52,13 @@ class HostValue:
         """Flags that say whether arrays can be written to: these are not for that."""
         return _Flags
 
-    def copy(self) -> HostValue:
-        """Return the same elements in memory of their own."""
-        return HostValue(self._recording, self._step, copies=True)
+    def copy(self, order: str = "C") -> HostValue:
+        """Return the same elements in memory of their own, laid out as they will be."""
+        return HostValue(self._recording, self._step, copies=True, strides=self._strides)
+
+    def lay_out(self, strides: tuple[int, ...]) -> HostValue:
+        """Return the same elements with these strides, counted in elements."""
+        return HostValue(self._recording, self._step, copies=self._copies, strides=strides)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("_dispatch", "__schema")):
@@ -85,18 +91,20 @@ class _OneRunner(dict[int, Callable[..., Any]]):
 class CopyEntry:
     """The entry of a step of a copy, instead of an operator's: the operator that reads, and another function."""
 
-    def __init__(self, step: Step, make: Callable[..., Any], rest: tuple[Any, ...], mask: int, *, copies: bool) -> None:
+    def __init__(self, value: HostValue, make: Callable[..., Any], rest: tuple[Any, ...], mask: int) -> None:
+        step, copies, strides = value._step, value._copies, value._strides
         self._entry = step.entry
         #: Its steps are of another class than the operator's, and than those of copies to other devices.
         self.tables = _NoSteps()
         #: Equal for copies that mean the same, whichever recorder made their steps.
-        self.meaning = step.entry, rest, mask, copies
+        self.meaning = step.entry, rest, mask, copies, strides
         self.name = f"{step.name} to {next(each for each in rest if isinstance(each, Device))}"
         read, source = step.entry.explicit_table, step.mask
 
         def move(array: object) -> object:
             found = read[source](array)
-            return access.to_data(make(copy.copy(found) if copies else found, *rest))
+            found = found.copy("K") if copies else found
+            return access.to_data(make(found if strides is None else lay_out_host(found, strides), *rest))
 
         self.explicit_table = _OneRunner({mask: move})
 
@@ -114,10 +122,10 @@ def record_copy(value: HostValue, make: Callable[..., Any], rest: tuple[Any, ...
     step, recording = value._step, value._recording
     source = step.values[0]
     mask = step.mask | _BETWEEN.value
-    known = type(step), make, rest, value._copies
+    known = type(step), make, rest, value._copies, value._strides
     kind = _kinds.get(known)
     if kind is None:
-        entry: Any = CopyEntry(step, make, rest, mask, copies=value._copies)
+        entry: Any = CopyEntry(value, make, rest, mask)
         kind = _kinds[known] = step_type(entry, mask, (), device=_BETWEEN)
     device = next(each for each in rest if isinstance(each, Device))
     target = owners.device_key(device.type)
@@ -126,7 +134,10 @@ def record_copy(value: HostValue, make: Callable[..., Any], rest: tuple[Any, ...
         any(each.strides is not None for each in owners.KEY_TYPES.get(key, ())) for key in (target, key_of(source))
     )
     index = device.index if target & SEVERAL[0] else None
-    made = pending_type(target, index).of(meta if has_strides else row_major_spec(meta), None, recording.session)
+    spec = meta if has_strides else row_major_spec(meta)
+    if has_strides and value._strides is not None:
+        spec = respaced_spec(meta, value._strides)
+    made = pending_type(target, index).of(spec, None, recording.session)
     recording.session.add(kind.of((source,), (made,), *caller_location()))
     return made
 

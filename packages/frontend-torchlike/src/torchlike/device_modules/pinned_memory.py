@@ -85,12 +85,20 @@ def is_pinned(tensor: Tensor, device: Any = None) -> bool:
 
 
 def upload(tensor: Tensor, target: dc.Device) -> Tensor | None:
-    """Return a pinned tensor on a device that may still be copying when this returns; None where that cannot be."""
+    """Return a pinned tensor on a device that may still be copying when this returns; None where that cannot be.
+
+    The device copies row-major arrays, but for one with gaps; the tensor's dimensions keep their order.
+    """
     if _of(tensor) != target.type:
         return None
     array: Array = read_elements(tensor)
-    made = runtime.upload(array, runtime.resolve(target))
-    return None if made is None else wrap(made)
+    order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
+    turned = array.transpose(order)
+    is_turned = turned.flags.c_contiguous and not array.flags.c_contiguous
+    made = runtime.upload(turned if is_turned else array, runtime.resolve(target))
+    if made is None or not is_turned:
+        return None if made is None else wrap(made)
+    return wrap(dc.ops.aten.permute.default(made, [order.index(dim) for dim in range(array.ndim)]))
 
 
 def download(tensor: Tensor) -> Tensor | None:

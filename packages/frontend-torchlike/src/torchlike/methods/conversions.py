@@ -101,7 +101,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if device is not None and device != self.device:
         from .transfers import move  # few programs use two devices
 
-        return move(self, device, dtype, bool(given.get("non_blocking")))
+        moved, wanted = move(self, device, dtype, bool(given.get("non_blocking"))), given.get("memory_format")
+        return moved if wanted is None else to(moved, memory_format=wanted)
     return dc.ops.aten.to.dtype_layout(self, **given)
 
 

@@ -139,7 +139,9 @@ def _to_device(
         return copy if dtype is None else cast(copy, dtype)
     array = host.get(self)
     if target.type == "cpu" and not array.flags.writeable:
-        array = array.copy()  # it may show memory of the other device, and a tensor of the cpu can be written to
+        array = array.copy("K")  # it may show memory of the other device, and a tensor of the cpu can be written to
+    if dc.has_strides(self):
+        array = host.lay_out(array, with_memory_format(meta_of(self), None, memory_format).strides)
     moved = prims.device_put.default(array, device=target)
     result = dc.wrap_like(self, moved)
     return result if dtype is None else cast(result, dtype)
