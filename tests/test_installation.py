@@ -252,7 +252,7 @@ def test_each_device_of_an_array_library_is_an_extra_with_a_module_of_its_own():
     for name, (value, _) in devices.items():
         assert value == f"dispatch_backend_array_api.devices.{name}:backend"
         path = DISTRIBUTIONS[BRIDGE] / "src" / f"{value.partition(':')[0].replace('.', '/')}.py"
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 90
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 100
     types = [device for device, name in entry_points("dispatch_core.array_types").values() if name == BRIDGE]
     assert {*types} == {*devices}
 

@@ -388,3 +388,14 @@ def test_an_overload_and_its_schema_have_torchs_names(family, registry, library)
     t = registry.ops.t
     assert [op.default.is_view for op in (t.part, t.write)] == [True, False]
     assert not overload.is_view
+
+
+def test_a_function_may_name_an_argument_that_kernels_get_by_keyword(registry, library, toy, tensors):
+    library.define("f(Tensor self, *, int times=1, int more=2) -> Tensor")
+    library.impl("f", lambda x, *, times, more: toy.array([times, more]), toy.key)
+    op, x = registry.ops.t.f.default, tensors.wrap(toy.array([0]))
+    names = {"times": "count", "more": "kind"}
+    function = dc.rename_arguments(op, "f", type(x), lambda *args, **given: "slow", names=names)
+    for _ in range(3):
+        assert function(x, count=4, kind=5)._dispatch_data.a.tolist() == [4, 5]
+        assert function(x)._dispatch_data.a.tolist() == [1, 2]

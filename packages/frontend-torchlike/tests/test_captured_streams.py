@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+import racing_device
 from racing_device import NAME, Racing, register
 
 import dispatch_core as dc
@@ -143,3 +144,71 @@ def test_a_stream_of_the_cpu_changes_nothing_in_a_pipeline_or_a_captured_functio
 
     assert [compute(x).tolist() for _ in range(4)] == [[2, 2, 2]] * 4
     assert compute.stats().replays == 2
+
+
+def test_a_host_s_copy_between_streams(racing):
+    side, x = dc.Stream(NAME), t.ones(3, device=NAME, dtype=t.float64)
+
+    def compute(x):
+        side.wait_stream(current_stream(NAME))
+        with side:
+            made = t.full((3,), 2.0, dtype=t.float64).to(NAME) * x
+        current_stream(NAME).wait_stream(side)
+        return made.cpu()
+
+    captured = t.capture(compute)
+    for number in range(5):
+        assert captured(x * number).tolist() == [2.0 * number] * 3
+    assert captured.stats().replays == 3
+    assert racing.races == []
+    assert racing.lane() is racing.lanes[0]
+
+
+def test_arrays_that_other_streams_use_are_told_to_the_device(racing, monkeypatch):
+    told = []
+    monkeypatch.setattr(racing_device.Streams, "record", lambda array, lane: told.append((array, lane)), raising=False)
+    side, x = dc.Stream(NAME), t.ones(3, device=NAME, dtype=t.float64)
+    leaf = t.ones(3, device=NAME, dtype=t.float64, requires_grad=True)
+
+    def compute(x):
+        side.wait_stream(current_stream(NAME))
+        with side:
+            made = x.exp()
+            made.add_(1)
+        current_stream(NAME).wait_stream(side)
+        return made * 2
+
+    with dc.pipeline():
+        found = compute(x)
+    assert found.tolist() == pytest.approx([2 * (np.e + 1)] * 3)
+    assert [lane for _, lane in told] == [racing.lanes[0]]
+    captured = t.capture(compute)
+    for _ in range(4):
+        told.clear()
+        captured(x)
+        assert [lane for _, lane in told] == [racing.lanes[0]]
+    with side:
+        side.wait_stream(default_stream(NAME))
+        loss = leaf.exp().sum()
+    default_stream(NAME).wait_stream(side)
+    told.clear()
+    loss.backward()
+    assert {lane for _, lane in told} == {racing.lanes[0], side.native_handle}
+    with dc.pipeline():
+        pending = x + 1
+        told.clear()
+        pending.record_stream(side)
+        assert told[0][1] is side.native_handle
+
+
+def test_a_write_on_another_stream_comes_before_what_reads_it(racing):
+    side, x = dc.Stream(NAME), t.ones(3, device=NAME, dtype=t.float64)
+    side.wait_stream(default_stream(NAME))
+    with dc.pipeline():
+        y = x + 1
+        with side:
+            side.wait_stream(default_stream(NAME))
+            y.add_(1)
+        z = y * 2  # the program does not wait
+    assert z.tolist() == [6, 6, 6]
+    assert racing.races == []

@@ -131,3 +131,15 @@ def restore_callers() -> None:
     for device, stream in list(_thread.callers.items()):
         exchange_stream(device, stream)
         _thread.callers.pop(device, None)
+
+
+def forget_callers() -> None:
+    """Forget the caller's streams, where a recording has run: an error may have kept it from the last change."""
+    _thread.callers.clear()
+
+
+def note_use(device: Device, array: Any) -> None:
+    """Tell a device that its current stream uses an array that another one has made: its memory is kept so long."""
+    record = getattr(loader().device_interface(device.type).streams, "record", None)
+    if record is not None and array is not None:
+        record(array, read_stream(device))

@@ -13,6 +13,7 @@ Names that begin with two underscores are constants, which `codegen` supplies, o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from keyword import iskeyword
 
 from .._record import Record
 from ..arrays.protocols import ViewCode
@@ -320,7 +321,10 @@ def kernel_arguments(
             continue
         value = _unwrap(parameter) if unwrap else parameter.word
         by_name = parameter.keyword_only and not in_order
-        parts.append(by_keyword(parameter.name, parameter.word, value) if by_name else value)
+        # A frontend's function may name it otherwise than the schema, whose name is the kernel's.
+        name = signature.schema.arguments[index].name
+        word = name if parameter.name != name and not iskeyword(name) else parameter.word
+        parts.append(by_keyword(name, word, value) if by_name else value)
     return ", ".join(parts)
 
 

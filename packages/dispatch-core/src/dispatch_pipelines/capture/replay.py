@@ -16,10 +16,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.arrays.caller_streams import restore_callers
+from dispatch_core.arrays import access
+from dispatch_core.arrays.caller_streams import CALLER, note_use, restore_callers
 from dispatch_core.arrays.frontend import frontend_of
 from dispatch_core.arrays.thread_device import work_on
 from dispatch_core.calls.emit import indent
+from dispatch_core.devices import Device
 from dispatch_core.keys import context
 from dispatch_core.keys.table import DispatchKey
 
@@ -29,6 +31,7 @@ from ..record.blocks import paused
 from ..record.steps import masks_of_kernels
 from ..run.planned_runs import PlannedRun
 from ..run.replay_parts import ReplayLine, find_fault
+from ..run.stream_changes import ENTER
 from .recorded import data_of
 from .replay_guards import ReplayGuard
 from .structures import Results
@@ -51,6 +54,10 @@ class ReplayWriter:
         self._parts: list[ReplayLine] = []
         #: The segments whose lists of values are there.
         self._begun: list[PlannedRun] = []
+        #: Device → the stream that is current where the lines come to; and id of a value → the one that it was made on.
+        self._streams: dict[Device, Any] = {}
+        self._made: dict[int, tuple[Device, Any]] = {}
+        self._orders_streams = False
 
     def write(self, segments: Sequence[PlannedRun], result: object, *, compared: bool) -> Callable[..., Any]:
         """Return the replay; with ``compared`` the one that compares results with the shape rules."""
@@ -60,18 +67,18 @@ class ReplayWriter:
                 self._values.setdefault(id(array), f"x{index}")
         lines = self._host_arrays()
         body: list[str] = []
+        self._orders_streams = any(segment.steps[0].orders_streams for segment in segments)
         for number, segment in enumerate(segments):
             body += self._segment(number, segment, compared=compared)
         find = partial(find_fault, self._parts, recorded.recording.session)
-        orders_streams = any(segment.steps[0].orders_streams for segment in segments)
-        self.names.scope["fail"] = partial(_fail_on_streams, find) if orders_streams else find
+        self.names.scope["fail"] = partial(_fail_on_streams, find) if self._orders_streams else find
         rebound = self._rebinding()
         donates = any(each.donated for each in self._parts)
         if body:
             lines += [
                 "try:",
                 *indent([*body, *rebound] if donates else body),
-                f"except {'BaseException' if donates or orders_streams else 'Exception'} as error:",
+                f"except {'BaseException' if donates or self._orders_streams else 'Exception'} as error:",
                 "    fault = fail(error)",
                 "else: fault = None",
             ]
@@ -106,6 +113,7 @@ class ReplayWriter:
         self._begun.append(segment)
         entries = [self._entry(value) for value in found.values]
         lines = [f"{name} = [{', '.join(entries)}]"]
+        lines += self._note_uses(name, segment)
         for slot, output in found.pending.items():
             self._values[id(output)] = f"{name}[{slot}]"
         for part in plan.parts:
@@ -124,6 +132,31 @@ class ReplayWriter:
         if _differ(state, self.recorded.recording.state):
             self.names.scope.setdefault("paused", paused)
             lines = [lines[0], f"with paused({self.names.add(state)}):", *indent(lines[1:])]
+        return lines
+
+    def _note_uses(self, name: str, segment: PlannedRun) -> list[str]:
+        """Return lines that tell devices which arrays other streams have made than the current ones, which use them now."""
+        for step in segment.steps:
+            if step.orders_streams:
+                if step.name == ENTER:
+                    self._streams[step.values[0]] = step.values[1]
+                return []
+        lines: list[str] = []
+        if not self._orders_streams:
+            return lines
+        made = set(map(id, segment.found.pending.values()))
+        for slot, value in enumerate(segment.found.values):
+            if id(value) in self._made and id(value) not in made:
+                device, stream = self._made[id(value)]
+                if self._streams.get(device, CALLER) != stream:
+                    use = self.names.add(partial(note_use, device))
+                    lines.append(f"{use}({name}[{slot}])")
+        for output in segment.found.pending.values():
+            place = access.device(output)
+            device = next(
+                (each for each in self._streams if _is_same(each, place)), Device(place.type, place.index or 0)
+            )
+            self._made[id(output)] = device, self._streams.get(device, CALLER)
         return lines
 
     def _entry(self, value: object) -> str:
@@ -229,6 +262,10 @@ class ReplayWriter:
 
     def _array(self, data: object) -> str:
         return self._values.get(id(data)) or self.names.add(data)
+
+
+def _is_same(one: Device, other: Device) -> bool:
+    return (one.type, one.index or 0) == (other.type, other.index or 0)
 
 
 def _fail_on_streams(find: Callable[[BaseException], Any], error: BaseException) -> Any:

@@ -4,8 +4,9 @@ Note [Streams of recorded calls]
     A pipeline records the changes of a device's current stream, and its events, among the calls, as steps of the operators
     of ``streams``. Where there are such steps all that is observable runs, in its order: a call that is needed alone would
     run on another stream than its own. Each flush begins with the stream that was current before the first change, and ends
-    with the one that is current now. Between steps on two streams, of which one reads what the other makes, the flush
-    puts an event; what was made before the flush is ordered by the program, as in eager calls. A flush by another thread,
+    with the one that is current now. Between steps on two streams, of which one reads what the other makes or writes, the
+    flush puts an event, and it notes that the array is used there, so that its memory is not used again too early; what was
+    made before the flush is ordered by the program, as in eager calls. A flush by another thread,
     which reads a value, works on the streams of the calls, too.
 
     The changes are those of one thread: a block of a stream that another one enters meanwhile, in the same pipeline,
@@ -14,17 +15,18 @@ Note [Streams of recorded calls]
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from dispatch_core.arrays.caller_streams import CALLER, exchange_stream, read_stream
-from dispatch_core.arrays.owners import KEY_DEVICES
+from dispatch_core.arrays import access
+from dispatch_core.arrays.caller_streams import CALLER, exchange_stream, forget_callers, note_use, read_stream
 from dispatch_core.discovery import loader
 from dispatch_core.interrupts import Leaving
 from dispatch_core.keys import context
 
 from ..record.blocks import paused
+from ..record.pending import Pending, known_storage_key
 
 if TYPE_CHECKING:
     from dispatch_core.devices import Device
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from ..record.steps import Step
     from .session import Session
 
-_ENTER = "streams::enter"
+ENTER: Final = "streams::enter"
 
 
 class StreamChanges(Leaving):
@@ -45,14 +47,14 @@ class StreamChanges(Leaving):
         self._first = dict(left)
         self._last: dict[Device, Any] = {}
         for step in steps:
-            if step.name == _ENTER:
+            if step.name == ENTER:
                 device, entered, before = step.values
                 if device not in self._last:
                     self._first[device] = before
                 self._last[device] = entered
         self._now: dict[Device, Any] = {}
-        #: id of a pending value → the stream that the step which made it ran on.
-        self._made: dict[int, tuple[Device, Any]] = {}
+        #: id or storage key of a value → the stream that the step which made or wrote it ran on.
+        self._made: dict[Hashable, tuple[Device, Any]] = {}
 
     def __enter__(self) -> Self:
         try:
@@ -69,29 +71,38 @@ class StreamChanges(Leaving):
         for device, stream in self._now.items():
             exchange_stream(device, stream)
         self._left.update(self._last)
+        forget_callers()
 
     def begin(self, steps: Sequence[Step]) -> None:
-        """Make the current stream wait for what others make for steps that run next; note what these make."""
-        waited: set[int] = set()
+        """Make the current stream wait for what others make for steps that run next; note what these make and write."""
+        waited: set[tuple[Device, int]] = set()
         for step in steps:
             if step.orders_streams:
                 continue
-            current = self._find_current(step)
-            if current is None:
-                return
             for value in step.inputs():
-                made = self._made.get(id(value))
-                if made is not None and made[1] != current[1] and id(made[1]) not in waited:
-                    waited.add(id(made[1]))
-                    self._order(*made, current[1])
-            for output in step.outputs:
-                if output is not None:
-                    self._made[id(output)] = current
+                made = self._made.get(id(value)) or self._made.get(known_storage_key(value))
+                if made is None:
+                    continue
+                device, before = made
+                after = read_stream(device)
+                if before == after:
+                    continue
+                if (device, id(before)) not in waited:
+                    waited.add((device, id(before)))
+                    self._order(device, before, after)
+                note_use(device, getattr(value, "value", None) if isinstance(value, Pending) else value)
+            for value in (*step.outputs, *step.writes()):
+                if value is not None and (found := self._find_device(value)) is not None:
+                    here = found, read_stream(found)
+                    self._made[id(value)] = here
+                    if (key := known_storage_key(value)) is not None:
+                        self._made[key] = here
 
-    def _find_current(self, step: Step) -> tuple[Device, Any] | None:
-        place = KEY_DEVICES[step.device.backend], step.index or 0
-        device = next((each for each in self._first if (each.type, each.index or 0) == place), None)
-        return None if device is None else (device, read_stream(device))
+    def _find_device(self, value: Any) -> Device | None:
+        place = access.device(value)
+        return next(
+            (each for each in self._first if (each.type, each.index or 0) == (place.type, place.index or 0)), None
+        )
 
     @staticmethod
     def _order(device: Device, before: Any, after: Any) -> None:

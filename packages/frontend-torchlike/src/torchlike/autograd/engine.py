@@ -195,13 +195,13 @@ def _execute(
                 if streams is not None:
                     streams.leave(node)
                     if wanted is not None and node in wanted.nodes:
-                        streams.come_to(node)
+                        streams.come_to(node, grads)
                 grads = None  # a leaf takes a gradient as its own that nothing else holds
             for leaf in feeds.get(node, ()):
                 waiting[leaf] -= 1
                 if not waiting[leaf]:
                     if streams is not None:
-                        streams.come_to(leaf)
+                        streams.come_to(leaf, buffers.get(leaf))
                     _finish_leaf(leaf, buffers, wanted, create_graph)
     finally:
         if streams is not None:

@@ -6,13 +6,15 @@ without one ran on the device's default stream. Of a process that never chooses 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
+from dispatch_core import runtime
 from dispatch_core.frontends import (
     current_stream,
     default_stream,
+    find_array_type,
     has_streams,
     set_masks,
     with_included,
@@ -23,6 +25,8 @@ from ..history.graph_settings import node_observers, write_observers
 from ..history.node import Node
 from ..names.lazy_names import Tensor
 from .observer import KEY
+
+Grads: TypeAlias = Iterable[Tensor | None]
 
 
 class _StreamKeeper:
@@ -79,7 +83,7 @@ class StreamOrder:
         if has_streams(device.type):
             self._note(node, self._find_caller(device))
 
-    def enter(self, node: Node, grads: Iterable[Tensor | None], buffers: Container[Node]) -> None:
+    def enter(self, node: Node, grads: Grads, buffers: Mapping[Node, Grads]) -> None:
         """Make the stream of a node's forward call current, after the work on others that its gradients come from."""
         device = next((dc.device(grad) for grad in grads if grad is not None), None)
         if device is None or not has_streams(device.type):
@@ -91,11 +95,11 @@ class StreamOrder:
             # In this order: a stream that an interrupt has kept from being entered is left without effect.
             self._is_entered = True
             stream.__enter__()
-        self._wait(node, stream)
+        self._wait(node, stream, grads)
         for edge in node.next:
             # What others have brought to its inputs is added to here.
             if edge is not None and edge.node in buffers:
-                self._wait(edge.node, stream)
+                self._wait(edge.node, stream, buffers[edge.node])
 
     def leave(self, node: Node | None = None) -> None:
         """Make the caller's stream current again, and note where the gradients of a node's inputs come from."""
@@ -111,20 +115,28 @@ class StreamOrder:
             self._is_entered = False
         self._current = None
 
-    def come_to(self, node: Node) -> None:
+    def come_to(self, node: Node, grads: Grads | None) -> None:
         """Make the caller's streams wait for a node's gradients: there a leaf takes them, and so does who asks for them."""
         for device, caller in self._callers.items():
-            self._wait(node, caller, device)
+            self._wait(node, caller, grads or (), device)
 
     def _note(self, node: Node, stream: dc.Stream) -> None:
         self._met.add(stream)
         event = stream.record_event() if len(self._met) > 1 else None
         self._sources.setdefault(node, {})[stream] = event
 
-    def _wait(self, node: Node, stream: dc.Stream, device: dc.Device | None = None) -> None:
+    def _wait(self, node: Node, stream: dc.Stream, grads: Grads, device: dc.Device | None = None) -> None:
+        """Make a stream wait for a node's gradients that others have made; their memory is kept until it is done."""
+        has_waited = False
         for other, event in self._sources.get(node, {}).items():
             if other != stream and (device is None or other.device == device):
                 (event or other.record_event()).wait(stream)
+                has_waited = True
+        record = getattr(runtime.find_interface(stream.device_type).streams, "record", None) if has_waited else None
+        for grad in () if record is None else grads:
+            # A pipeline notes the uses of what it records.
+            if grad is not None and find_array_type(type(grad._dispatch_data)) is not None:
+                record(grad._dispatch_data, stream.native_handle)
 
     def _find_caller(self, device: dc.Device) -> dc.Stream:
         found = self._callers.get(device)

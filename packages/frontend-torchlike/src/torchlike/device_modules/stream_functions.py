@@ -8,6 +8,7 @@ from typing import Any
 
 import dispatch_core as dc
 from dispatch_core import runtime
+from dispatch_core.frontends import materialize, recording
 
 from ..names.spelling import spell
 from ..tensors.arguments import check_tensor
@@ -107,6 +108,6 @@ def record_stream(tensor: Any, stream: dc.Stream) -> None:
             "Hint: its work is done when a call returns"
         )
     record = getattr(runtime.find_interface(stream.device_type).streams, "record", None)
-    if record is not None:
-        data = tensor._dispatch_data
-        record(data.result() if tensor._pending else data, stream.native_handle)
+    if record is not None and recording() is None:
+        # Replays tell the device themselves which arrays other streams use.
+        record(materialize(tensor), stream.native_handle)

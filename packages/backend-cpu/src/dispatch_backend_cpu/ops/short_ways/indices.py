@@ -135,7 +135,7 @@ SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
         {
             "parts": (
                 *("item", "_local_scalar_dense", "min", "max", "arange.start_step", "eq.Tensor", "unsqueeze"),
-                "_to_copy",
+                *("contiguous", "_to_copy"),
             )
         },
     ),
