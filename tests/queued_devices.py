@@ -78,6 +78,7 @@ class Queued:
 
     def __init__(self, *faults):
         self.faults, self.all, self.peaks, self.kept = set(faults), [], [0, 0], 0
+        self.number, self.errors = None, []
         self.engines = [Engine(self.faults), Engine(self.faults)]
         self.defaults = [self.create(0, 0), self.create(1, 0)]
         self.interface = dc.DeviceInterface(
@@ -102,8 +103,40 @@ class Queued:
             memory=SimpleNamespace(stats=self.read_figures, reset_peaks=self.reset_peaks),
             out_of_memory=Full,
             generator=self.find_engine,
-            queue=lambda function, *arguments: self.current(twins.current()).submit(function, *arguments),
+            launched=self.launch,
+            reports=self.report,
+            queue=self.submit,
         )
+
+    def submit(self, function, *arguments):
+        return self.current(twins.current()).submit(function, *arguments)
+
+    def queue(self, function, *arguments):
+        return (self.interface.queue or self.submit)(function, *arguments)
+
+    def launch(self, number):
+        self.number = number
+
+    def report(self):
+        found, self.errors = self.errors, []
+        return found
+
+    def index_select(self, array, dim, index):
+        """Take rows by a command, which finds a place out of range."""
+        number, size = self.number, array.array.shape[dim]
+        shape = [*array.array.shape]
+        shape[dim] = index.array.size
+        result = twins.Twin(np.full(shape, UNWRITTEN).astype(array.array.dtype), array.index)
+
+        def work():
+            if index.array.size and index.array.max() >= size:
+                blamed = self.number if "numbers are read late" in self.faults else number
+                self.errors.append((blamed, None, IndexError("a place out of range")))
+            else:
+                result.array[...] = np.take(array.array, index.array, dim)
+
+        self.queue(work)
+        return result
 
     def find_engine(self, index):
         if "one engine" in self.faults:
@@ -165,7 +198,7 @@ class Queued:
             given = [each for each in args if isinstance(each, twins.Twin)]
             index, inner = given[0].index, [getattr(each, "array", each) for each in args]
             meta = RULES[name](*(describe(each) for each in args), **kwargs)
-            result = twins.Twin(np.full(meta.shape, UNWRITTEN).astype(str(meta.dtype)), index)
+            result = twins.Twin(make_unwritten(meta.shape, str(meta.dtype)), index)
             if tuple(meta.strides) != tuple(step // result.array.itemsize for step in result.array.strides):
                 self.finish()
                 return kernel(*args, **kwargs)
@@ -173,7 +206,7 @@ class Queued:
             def work():
                 result.array[...] = twins.KERNELS[name](*inner, **kwargs)
 
-            self.interface.queue(work)
+            self.queue(work)
             return result
 
         return run
@@ -198,15 +231,20 @@ class Queued:
             if "copies are not waited for" in self.faults:  # they have a stream of their own
                 stream.finish()
                 self.exchange(source.index, self.create(source.index, 0))
-            self.interface.queue(target.array.__setitem__, ..., source.array)
+            self.queue(target.array.__setitem__, ..., source.array)
         finally:
             self.exchange(source.index, stream)
             twins.exchange(before)
         return target
 
     def zero_(self, array):
-        self.interface.queue(array.array.fill, 0)
+        self.queue(array.array.fill, 0)
         return array
+
+
+def make_unwritten(shape, dtype):
+    # The memory of a large array is not touched, which would take as long as its command.
+    return np.full(shape, UNWRITTEN).astype(dtype) if np.prod(shape) < 1000 else np.zeros(shape, dtype)
 
 
 def describe(value):
@@ -226,6 +264,7 @@ def make_kernels(queued):
     }
     found["copy_"] = dc.KernelTraits(crosses_devices=True)(queued.copy_)
     made = {"zero_": queued.zero_, "rand.generator": queued.rand, "empty.memory_format": queued.empty}
+    made["index_select"] = queued.index_select
     return {**found, **made}
 
 

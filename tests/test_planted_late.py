@@ -21,6 +21,7 @@ CHECKS = [
     "out of memory",
     "leaks",
     "generators",
+    "asynchronous errors",
     "aten::mul.Tensor",
     "aten::empty.memory_format",
 ]
@@ -95,6 +96,7 @@ FAULTS = [
     ("indices", "dispatch_device_count() says 2", (), put_first),
     ("indices", "with device=twin:1 makes an array on twin:0", (), make_first),
     ("aten::empty.memory_format", "the result of a call on twin:1 lies on twin:0", (), make_first),
+    ("asynchronous errors", "the late error of aten::index_select is said to be of", ("numbers are read late",), None),
     ("generators", "generator(1).seed(8) changes the state of generator(0)", ("one engine",), None),
     ("generators", "after set_state() of the same generator", ("half of a state",), None),
     ("memory figures", "of stats(1) grows by 0 for an array", ("one figure",), None),
@@ -118,3 +120,17 @@ def test_a_planted_fault_is_found(check, said, faults, kernels):
     assert "Profiler" not in outcome.reason
     if kernels and check.startswith("aten::"):
         assert "test_planted_late.py" in outcome.place or "queued_devices.py" in outcome.place
+
+
+@pytest.mark.parametrize(
+    ("check", "fault"),
+    [("waiting for events", "events hold nothing back"), ("copies between devices", "copies do not wait")],
+)
+def test_a_fault_of_a_device_without_a_queue_is_found_by_long_work(check, fault):
+    with queued.device(queue=None) as tested:
+        assert run_check(tested, check).status == "passed"
+    said = ""
+    for _ in range(3):  # on a busy machine the work may be done when it is looked at
+        with queued.device(fault, queue=None) as tested:
+            said = said or run_check(tested, check).reason
+    assert "late" in said

@@ -17,6 +17,7 @@ from ..agreement import TestedDevice
 from ..comparing import DisagreementError, compare_values
 from ..placing import get, put
 from .absence import Absence, require
+from .holding import hold_commands
 from .streams import floats
 
 #: How long a command is delayed at most, in seconds, and how many programs run.
@@ -89,11 +90,13 @@ def _functional(values: Any, number: int) -> Any:
     return (four * four + one * (number % 3)) * two
 
 
-def _call_in_a_row(array: Any, place: Any) -> None:
-    """Call an operator that fails between two others."""
-    before = ops.aten.add(array, array)
-    failed = ops.aten.index_select(array, 0, place)
-    after = ops.aten.mul(array, array)
+def _call_in_a_row(device: TestedDevice, interface: dc.DeviceInterface, array: Any, place: Any) -> None:
+    """Call an operator that fails between two others, the last of which is called before the first has run."""
+    with hold_commands(device, interface) as held:
+        before = ops.aten.add(array, array)
+        failed = ops.aten.index_select(array, 0, place)
+        after = ops.aten.mul(array, array)
+    held.gate.set()
     for each in (failed, before, after):
         get(each)
 
@@ -103,7 +106,7 @@ def _check_blame(device: TestedDevice, error: Exception) -> None:
     if not isinstance(error, dc.AsyncDeviceError) or device.kernel_of("index_select") != "own":
         return
     blamed = str(error).partition(" failed on ")[0]
-    if blamed.startswith("aten::") and blamed != "aten::index_select":
+    if "::" in blamed and blamed != "aten::index_select":
         raise DisagreementError(
             f"the late error of aten::index_select is said to be of {blamed}: reports() has to give the number that"
             f" launched() was told last before the call that failed; {error}"
@@ -126,7 +129,7 @@ def check_reports(device: TestedDevice, interface: dc.DeviceInterface) -> int:
     for attempt in (1, 2):
         try:
             if attempt == 1:
-                _call_in_a_row(array, place)
+                _call_in_a_row(device, interface, array, place)
             dc.synchronize(device.name)
         except dc.NoKernelError:
             raise

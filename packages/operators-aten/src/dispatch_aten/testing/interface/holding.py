@@ -15,8 +15,9 @@ from ..agreement import TestedDevice
 #: How long commands are held back, and how long they wait at most, in seconds.
 SHORT: Final = 0.3
 _HELD: Final = 5.0
-#: Rounds of work and sizes of arrays: a few commands that are held back, and many for a device whose commands cannot be.
-LATE: Final = ((3, 65), (100, 70_001))
+#: Rounds of work and sizes of arrays: a few commands that are held back, and for a device whose commands cannot be,
+#: some that each take longer than a call.
+LATE: Final = ((3, 65), (30, 1_000_001))
 
 
 class Held:
