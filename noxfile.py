@@ -148,7 +148,13 @@ def tests(session: nox.Session) -> None:
 def texts(session: nox.Session) -> None:
     """Run the tests that read the checkout: who imports whom, words, docstrings, stubs, pages; arguments go to pytest."""
     _install_wheels(session, "test", "demo", "jit")
-    _pytest(session, "-m", "texts and not long", "tests", "--ignore=tests/parity", "--ignore=tests/browser")
+    _pytest(
+        session,
+        "-m",
+        "texts and not long",
+        "tests",
+        *(f"--ignore=tests/{each}" for each in ("parity", "interop", "browser")),
+    )
 
 
 @nox.session(python=OTHER_PYTHONS or None, requires=["wheels"])

@@ -67,7 +67,7 @@ def _examine(group: str, name: str, tell: Any) -> None:
         tell(note=f"{state.kernels} kernels under {state.dispatch_key}")
     if group == BACKENDS:
         needed, missing = missing_kernels(registry, device_key(name), distribution)
-        if missing:
+        if missing and device_key(name) not in registry.fallbacks:
             brought = f"it has kernels for {needed - len(missing)} of the {needed} operators that nothing composes"
             tell(note=f"{brought}; without: {', '.join(missing)}")
 

@@ -132,7 +132,8 @@ class StreamOrder:
             if other != stream and (device is None or other.device == device):
                 (event or other.record_event()).wait(stream)
                 has_waited = True
-        record = getattr(runtime.find_interface(stream.device_type).streams, "record", None) if has_waited else None
+        streams = runtime.find_interface(stream.device_type).streams
+        record: Any = getattr(streams, "record", None) if has_waited else None
         for grad in () if record is None else grads:
             # A pipeline notes the uses of what it records.
             if grad is not None and find_array_type(type(grad._dispatch_data)) is not None:
