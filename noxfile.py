@@ -95,7 +95,7 @@ LOWEST_PYTHON = min([RUNNING_PYTHON, *OTHER_PYTHONS])
 TURNS = [*(f"compatibility-{version}" for version in OTHER_PYTHONS), "lowest"]
 #: The share of generated cases that a run draws: inside of pipelines, and of those that are compared with torch. The
 #: nightly workflow and `release` run all: see ``--drawn`` in ``conftest.py``.
-INSIDE_PIPELINES, BESIDE_TORCH = "--drawn=0.34", "--drawn=0.5"
+INSIDE_PIPELINES, BESIDE_TORCH, OF_THE_SUITE = "--drawn=0.34", "--drawn=0.5", "--drawn=0.6"
 
 
 def _group(name: str) -> tuple[str, ...]:
@@ -139,9 +139,10 @@ def demo(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the suite on the installed wheels, but long tests and those of `texts`; arguments after ``--`` go to pytest.
 
-    Paths among them stand in place of the suite.
+    Paths among them stand in place of the suite. Of parametrized tests' cases it runs a share, which the day draws; all
+    run on the other Pythons, and with ``DISPATCH_DRAWN_SHARE=1``.
     """
-    _run_suite(session, "not texts and not long")
+    _run_suite(session, "not texts and not long", drawn=OF_THE_SUITE)
 
 
 @nox.session(requires=["wheels"])
@@ -202,8 +203,11 @@ def _lowest_versions() -> list[str]:
     return sorted(pins)
 
 
-def _run_suite(session: nox.Session, marks: str, *, inside_pipelines: bool = False) -> None:
-    """Run the tests with these marks, if so wanted also those of operators inside of pipelines."""
+def _run_suite(session: nox.Session, marks: str, *, inside_pipelines: bool = False, drawn: str = "--drawn=1") -> None:
+    """Run the tests with these marks, if so wanted also those of operators inside of pipelines.
+
+    Of the packages above the core those cases of parametrized tests run that are ``drawn``.
+    """
     if any(Path(arg.partition("::")[0]).exists() for arg in session.posargs):
         _install_wheels(session, "test", "demo", "jit")
         session.run("pytest", *session.posargs)
@@ -227,6 +231,7 @@ def _run_suite(session: nox.Session, marks: str, *, inside_pipelines: bool = Fal
         session,
         "--pyargs",
         *choice,
+        *([] if session.posargs else [drawn]),
         "--ignore=tests/parity",
         "--ignore=tests/interop",
         "--ignore=tests/browser",
