@@ -62,10 +62,16 @@ def pad(nbytes: int) -> int:
 def size_class(nbytes: int) -> int:
     """Return the size class of a request with its padding: a multiple of 512 bytes, eight steps to each power of two.
 
-    >>> size_class(1), size_class(480), size_class(481), size_class(1_000_000)
+    To a segment of its own the runtime adds the padding.
+
+    >>> size_class(1), size_class(480), size_class(481), size_class(1 << 20)
     (512, 512, 1024, 1048576)
     """
-    nbytes = pad(nbytes)
+    size = _round_up(nbytes)
+    return size if size > _SMALL else _round_up(pad(nbytes))
+
+
+def _round_up(nbytes: int) -> int:
     step = max(_LEAST, 1 << (max(nbytes - 1, _LEAST).bit_length() - 4))
     return max(-(-nbytes // step) * step, _LEAST)
 
