@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from dispatch_aten.generator import DEFAULT_SEED, Generator, default_generator
+import dispatch_core as dc
+from dispatch_aten.generator import DEFAULT_SEED, Generator, default_generator, hold_engine
 
 
 class CountingEngine:
@@ -72,3 +73,18 @@ def test_threads_share_one_default_generator():
     for thread in threads:
         thread.join()
     assert len(set(map(id, found))) == 1
+
+
+def test_a_backend_that_takes_another_s_name_makes_engines_of_its_own():
+    class Engine:
+        def seed(self, number): ...
+        def get_state(self):
+            return b""
+
+        def set_state(self, state): ...
+
+    for interface in (dc.DeviceInterface(generator=lambda index: Engine()), dc.DeviceInterface()):
+        info = dc.BackendInfo("renamed")
+        handle = dc.register_backend(info, {}, device_interface=lambda interface=interface: interface)
+        with handle, hold_engine("renamed") as engine:
+            assert isinstance(engine, Engine) is (interface.generator is not None)

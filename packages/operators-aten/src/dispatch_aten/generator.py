@@ -7,12 +7,13 @@ makes its engines so (`hold_engine`); any other draws on the host, from an engin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from dispatch_core import Device
 from dispatch_core.forks import Order, forkable
+from dispatch_core.frontends import on_devices
 
 from .errors import ArgumentTypeError, OperatorError
 
@@ -166,7 +167,7 @@ class Generator:
             return _rebuild, (str(self._device), self._seed, deepcopy(self.engine), deepcopy(self.host))
 
     def _forget_engine(self) -> None:
-        """Start again from the seed in a forked process, where another thread was drawing at the fork."""
+        """Start again from the seed: in a forked process, where another thread was drawing, or by another backend."""
         self.engine = self.host = None
 
     def __repr__(self) -> str:
@@ -359,6 +360,16 @@ def default_generator(device: str | Device) -> Generator:
                 seed = DEFAULT_SEED if _seed_for_all is None else _seed_for_all
                 found = _defaults[key] = make_generator(Device(place.type, index), seed)
     return found
+
+
+def _forget_engines(names: Iterable[str]) -> None:
+    """Let the default generators of devices start again, whose backends have taken the place of others of the name."""
+    for (device, _), generator in list(_defaults.items()):
+        if device in names and device != "cpu":
+            generator._forget_engine()
+
+
+on_devices(_forget_engines)
 
 
 def manual_seed_all(seed: int) -> None:
