@@ -293,7 +293,8 @@ def _conv_tbc_backward(self: Array, input: Array, weight: Array, bias: Array, pa
         [True, True, True],
     )
     to_input, to_weight = aten.permute.default(found[0], [2, 0, 1]), aten.permute.default(found[1], [2, 1, 0])
-    return aten.contiguous.default(to_input), aten.contiguous.default(to_weight), found[2]
+    # No views, whatever order the results lie in.
+    return aten.clone.default(to_input, memory_format=0), aten.clone.default(to_weight, memory_format=0), found[2]
 
 
 def _im2col(
