@@ -13,7 +13,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_core.tools import find_interface
 
-from ..agreement import TestedDevice, compare_value, fault_of, lacking_dtypes, run_on_cpu
+from ..agreement import Expected, TestedDevice, compare_value, fault_of, lacking_dtypes, run_on_cpu
 from ..changes import arrays_in
 from ..comparing import DisagreementError, coarsest_of
 from ..outcomes import Outcome
@@ -38,20 +38,20 @@ def check_place_and_memory(device: TestedDevice, name: str, outcome: Outcome) ->
     """
     if outcome.status != "passed" or not device.has_values:
         return outcome
-    checks: list[Callable[[TestedDevice, Sample], int]] = []
+    checks: list[Callable[[TestedDevice, Sample, Expected], int]] = []
     if device.count > 1:
         checks.append(_check_second)
     if outcome.kernel == "own" and find_interface(device.name).memory is not None:
         checks.append(_check_repeated)
-    sample = _find_sample(device, name) if checks else None
-    if sample is None:
+    found = _find_sample(device, name) if checks else None
+    if found is None:
         return outcome
-    count = 0
+    sample, count = found[0], 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for check in checks:
             try:
-                count += check(device, sample)
+                count += check(device, *found)
             except dc.NoKernelError:
                 continue
             except Exception as error:  # noqa: BLE001  # whatever a vendor's kernel raises is the finding
@@ -60,8 +60,8 @@ def check_place_and_memory(device: TestedDevice, name: str, outcome: Outcome) ->
     return replace(outcome, samples=outcome.samples + count)
 
 
-def _find_sample(device: TestedDevice, name: str) -> Sample | None:
-    """Return the first sample that the cpu takes, and whose dtypes the device has."""
+def _find_sample(device: TestedDevice, name: str) -> tuple[Sample, Expected] | None:
+    """Return the first sample that the cpu takes, and whose dtypes the device has, with what the cpu makes of it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for sample in op_samples(name):
@@ -71,7 +71,7 @@ def _find_sample(device: TestedDevice, name: str) -> Sample | None:
                 or {array.dtype.name for array in arrays_in([sample.arguments, expected.results])} - device.dtypes
             ):
                 continue
-            return sample
+            return sample, expected
     return None
 
 
@@ -79,11 +79,8 @@ def _make_arguments(device: str, sample: Sample, outs: dict[str, Any]) -> dict[s
     return arguments_on(device, sample) | {name: OUTS[""](out, device, []) for name, out in outs.items()}
 
 
-def _check_second(device: TestedDevice, sample: Sample) -> int:
+def _check_second(device: TestedDevice, sample: Sample, expected: Expected) -> int:
     """Call with arrays of the second device, where every result has to lie."""
-    expected = run_on_cpu(sample)
-    if expected is None:
-        return 0
     place = f"{device.name}:1"
     results = [*leaves(call(sample, _make_arguments(place, sample, expected.outs)))]
     coarsest = coarsest_of([*arrays_in(sample.arguments), *arrays_in(expected.results)])
@@ -95,11 +92,10 @@ def _check_second(device: TestedDevice, sample: Sample) -> int:
     return 1
 
 
-def _check_repeated(device: TestedDevice, sample: Sample) -> int:
+def _check_repeated(device: TestedDevice, sample: Sample, expected: Expected) -> int:
     """Call a kernel many times: the bytes that arrays have are as before."""
-    expected = run_on_cpu(sample)
     memory = find_interface(device.name).memory
-    if expected is None or ALLOCATED not in memory.stats(0):
+    if ALLOCATED not in memory.stats(0):
         return 0
     arguments = _make_arguments(device.name, sample, expected.outs)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_core import ops
+from dispatch_core.runtime import current_stream
 
 from ..agreement import TestedDevice
 from ..comparing import DisagreementError, compare_values
@@ -72,7 +73,7 @@ def check_streams(device: TestedDevice, interface: dc.DeviceInterface) -> int:
     if interface.events is not None:
         with stream:
             made = work(put(values, device.name))
-        dc.current_stream(device.name).wait_stream(stream) if hasattr(dc, "current_stream") else stream.synchronize()
+        current_stream(device.name).wait_stream(stream)
         compare_values("", "work after another stream's", get(work(made, 1)), values + ROUNDS + 1)
     return 10
 
