@@ -29,7 +29,6 @@ EXCEPTIONS = {
             " iterator_strides memoize padding_pairs pool_windows scale_sizes warn_of_freedom"
         ),
         "dispatch_core": "call_direct",
-        "dispatch_core.caches": "keep",
         "dispatch_core.calls": "LazyFunction define make_code make_function traits_of",
         "dispatch_core.files": "keep_on_disk",
         "dispatch_core.files.cache_folders": "cache_folder",

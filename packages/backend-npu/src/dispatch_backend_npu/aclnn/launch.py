@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from dispatch_aten.shapes import TensorMeta
+from dispatch_core.caches import keep
 
 from .. import arrays as on_device
 from ..arrays import AclArray
@@ -108,7 +109,5 @@ def launch(function: str, *values: Any) -> None:
                 for kind, value in zip(kinds, values, strict=True)
             ],
         )
-        if len(_templates) >= _CAPACITY:
-            _templates.clear()
-        _templates[cache_key] = template
+        keep(_templates, cache_key, template, _CAPACITY)
     template.launch(arrays, numbers)

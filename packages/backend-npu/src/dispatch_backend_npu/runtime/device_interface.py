@@ -110,7 +110,7 @@ def _upload(array: NDArray[Any], index: int) -> Any:
 
 def _download(array: Any, host: NDArray[Any]) -> None:
     with device.guard(array.block.device):
-        queue_to_host(array.pointer + array.storage_offset * host.itemsize, host)
+        queue_to_host(_read_address(array), host)
 
 
 def _read_address(array: Any) -> int:

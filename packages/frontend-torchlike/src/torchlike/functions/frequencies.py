@@ -24,7 +24,8 @@ def fftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, **options: Any
     >>> fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    requires_grad, pins = options.pop("requires_grad", False), check_pinning("fftfreq", options.pop("pin_memory", None))
+    requires_grad = options.pop("requires_grad", False)
+    pins = check_pinning("fftfreq", options.pop("pin_memory", None))
     places = rfftfreq(n, d, **options)
     below = FACTORIES["arange"](-(n // 2), 0, dtype=places.dtype, device=places.device) * (1.0 / (n * d))
     found = FUNCTIONS["cat"]([places[: (n + 1) // 2], below])
@@ -37,10 +38,8 @@ def rfftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, **options: An
     >>> rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    requires_grad, pins = (
-        options.pop("requires_grad", False),
-        check_pinning("rfftfreq", options.pop("pin_memory", None)),
-    )
+    requires_grad = options.pop("requires_grad", False)
+    pins = check_pinning("rfftfreq", options.pop("pin_memory", None))
     if options.get("dtype") is None:
         options["dtype"] = get_default_dtype() if out is None else out.dtype
     places = FACTORIES["arange"](n // 2 + 1, **options)
