@@ -212,3 +212,35 @@ def test_a_write_on_another_stream_comes_before_what_reads_it(racing):
         z = y * 2  # the program does not wait
     assert z.tolist() == [6, 6, 6]
     assert racing.races == []
+
+
+def test_a_stream_that_is_entered_within_another_s_block_is_told_of_what_it_uses(racing, monkeypatch):
+    told = []
+    monkeypatch.setattr(racing_device.Streams, "record", lambda array, lane: told.append(lane), raising=False)
+    side, other, x = dc.Stream(NAME), dc.Stream(NAME), t.ones(3, device=NAME, dtype=t.float64)
+    side.wait_stream(default_stream(NAME))
+
+    @t.capture
+    def compute(x):
+        with side:
+            made = x.exp()
+            other.wait_stream(side)
+            with other:
+                return made.tanh()
+
+    for _ in range(4):
+        told.clear()
+        compute(x)
+        assert told == [other.native_handle]
+
+
+def test_what_crosses_streams_of_another_device_of_the_type_is_ordered_there(racing):
+    place = dc.Device(NAME, 1)
+    side, x = dc.Stream(place), t.ones(3, device=place, dtype=t.float64)
+    side.wait_stream(default_stream(place))
+    with dc.pipeline():
+        with side:
+            y = x.exp()
+        z = y + 1  # a race in eager calls
+    assert z.device == place
+    assert racing.races == []

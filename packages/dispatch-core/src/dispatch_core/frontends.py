@@ -62,8 +62,10 @@ from .discovery import loader
 from .errors import OperatorNotFoundError
 from .keys import context
 from .keys.table import ARRAYS, AUTOGRAD, DispatchKey, keys_of
+from .pipelines import open_recording as recording
 
 if TYPE_CHECKING:
+    from .arrays.caller_streams import note_use
     from .arrays.types import ArrayType, Availability
     from .calls.signature import CallSignature
     from .operators.kernel_handle import find_composite, find_functional
@@ -147,6 +149,7 @@ __all__ = [
     "materialize_value",
     "may_need_gradient",
     "memory_of",
+    "note_use",
     "on_devices",
     "pin",
     "read_offset",
@@ -184,6 +187,7 @@ _LATE = {
     "current_stream": ".runtime.streams",
     "default_stream": ".runtime.streams",
     "has_streams": ".runtime.streams",
+    "note_use": ".arrays.caller_streams",
 }
 
 
@@ -479,19 +483,6 @@ def read_offset(tensor: object) -> int:
     if recorded is not None:
         recorded.depend_on_places(lambda shift: shift == 0, tensor)
     return found
-
-
-def recording() -> Recording | None:
-    """Return the recording here of a captured function's call, or None.
-
-    >>> recording() is None
-    True
-    """
-    if not CAPTURING:
-        return None
-    from .pipelines import current_recording  # loaded, as something is captured
-
-    return current_recording()
 
 
 def captured_part(name: str) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from .arrays.frontend import CAPTURING
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -51,6 +53,7 @@ __all__ = [
     "materialize",
     "materialize_value",
     "on_read",
+    "open_recording",
     "open_session",
     "pipeline",
     "run_random_steps",
@@ -93,6 +96,19 @@ def open_session() -> Session | None:
     """
     current = _find_loaded("record.blocks", "current")
     return None if current is None else current()
+
+
+def open_recording() -> Recording | None:
+    """Return the recording here of a captured function's call, or None.
+
+    >>> open_recording() is None
+    True
+    """
+    if not CAPTURING:
+        return None
+    from dispatch_pipelines.capture.capturing import current_recording  # loaded, as something is captured
+
+    return current_recording()
 
 
 def before_read(array: object = None) -> None:

@@ -14,12 +14,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..devices import Device
 from ..discovery import loader
-
-if TYPE_CHECKING:
-    from ..devices import Device
+from . import access
+from .thread_device import work_on
 
 
 class _Caller:
@@ -138,8 +138,23 @@ def forget_callers() -> None:
     _thread.callers.clear()
 
 
-def note_use(device: Device, array: Any) -> None:
-    """Tell a device that its current stream uses an array that another one has made: its memory is kept so long."""
+def device_of(value: object) -> Device:
+    """Return the device that an array lies on, with an index, by which streams go."""
+    place = access.device(value)
+    return Device(place.type, place.index or 0)
+
+
+def order_streams(device: Device, before: Any, after: Any) -> None:
+    """Make later work of one stream wait for the work that is queued on another one, which is of the device."""
+    events = loader().device_interface(device.type).events
+    with work_on(device.type, device.index or 0):
+        event = events.create(device.index or 0)
+        events.record(event, before)
+    events.wait(event, after)
+
+
+def note_use(device: Device, array: Any, stream: Any = None) -> None:
+    """Tell a device that a stream, by default its current one, uses an array that another one has made: its memory stays."""
     record = getattr(loader().device_interface(device.type).streams, "record", None)
     if record is not None and array is not None:
-        record(array, read_stream(device))
+        record(array, read_stream(device) if stream is None else stream)

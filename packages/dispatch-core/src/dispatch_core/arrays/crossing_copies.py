@@ -7,35 +7,27 @@ work waits for it, as it may write to what is copied (source: ``at::native::copy
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .thread_device import OnDevice
+from ..devices import Device
+from ..discovery import loader
+from .caller_streams import order_streams, read_stream
 
-if TYPE_CHECKING:
-    from ..runtime.interface import DeviceInterface
 
-
-def run_between(interface: DeviceInterface, source: int, target: int, run: Callable[[], Any]) -> Any:
+def run_between(name: str, source: int, target: int, run: Callable[[], Any]) -> Any:
     """Return the result of a copy from one index to another, in the order of the current streams of both.
 
-    >>> from dispatch_core import DeviceInterface
-    >>> run_between(DeviceInterface(), 0, 1, lambda: "copied")
+    >>> import dispatch_core as dc
+    >>> with dc.register_backend(dc.BackendInfo("plain"), {}):
+    ...     run_between("plain", 0, 1, lambda: "copied")
     'copied'
     """
-    streams = interface.streams
-    if streams is None or interface.events is None:
+    interface = loader().device_interface(name)
+    if interface.streams is None or interface.events is None:
         return run()
-    there, here = streams.current(source), streams.current(target)
-    _wait(interface, source, there, here)
+    places = Device(name, source), Device(name, target)
+    there, here = map(read_stream, places)
+    order_streams(places[0], there, here)
     result = run()
-    _wait(interface, target, here, there)
+    order_streams(places[1], here, there)
     return result
-
-
-def _wait(interface: DeviceInterface, index: int, before: Any, after: Any) -> None:
-    """Make later work of a stream wait for the work that is queued on another one of an index."""
-    events: Any = interface.events
-    with OnDevice(interface, index):
-        event = events.create(index)
-        events.record(event, before)
-    events.wait(event, after)

@@ -12,10 +12,9 @@ _OF_INDICES: Final = frozenset(
     "properties synchronize timed_event generator reset exchange streams.default streams.create streams.current"
     " streams.exchange events.create".split()
 )
-#: The parts that raise as they are: the thread's device is asked for in calls, and the backend calls its own queue. An
-#: interrupt between a function that changes something and its caller loses the former state: ``NotedExchange`` and
-#: `streams` name these.
-_PLAIN: Final = frozenset("current exchange queue streams.exchange".split())
+#: The parts that raise as they are: the thread's device is asked for in calls, ``NotedExchange`` names the one that changes
+#: it, and the backend calls its own queue.
+_PLAIN: Final = frozenset("current exchange queue".split())
 
 
 def note_part(error: Exception, device: object, part: str) -> None:
@@ -55,7 +54,7 @@ class NamedGroup:
     def __init__(self, device: str, part: str, group: object, names: Sequence[str]) -> None:
         self._group = group
         for name in names:
-            if f"{part}.{name}" not in _PLAIN and hasattr(group, name):
+            if hasattr(group, name):
                 setattr(self, name, NamedPart(device, f"{part}.{name}", group, name))
 
     def __getattr__(self, name: str) -> object:

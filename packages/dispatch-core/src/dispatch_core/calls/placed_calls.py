@@ -159,7 +159,7 @@ def place_call(
             index = find_first(values)
             source = find((None, *values[1:]))
             assert source is not None and index is not None  # noqa: PT018  # the arrays of a mixed call have indices
-            return run_between(interface, source, index, lambda: run_on(index, values, keywords))
+            return run_between(name, source, index, lambda: run_on(index, values, keywords))
         if place is not None and isinstance(device := values[place], Device) and device.type == name:
             if device.index is None:
                 if current is not None and is_call:

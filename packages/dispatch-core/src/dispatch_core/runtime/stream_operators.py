@@ -16,14 +16,14 @@ from ..arrays.owners import device_key
 from ..bookkeeping.levels import Level
 from ..bookkeeping.transactions import run_outside
 from ..devices import Device
-from ..pipelines import open_session
+from ..pipelines import open_recording, open_session
 from .guards import find_interface
 from .host_streams import AT_ONCE
 
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
 
-__all__ = ["defer", "find_recording", "note_named", "own_streams", "run_recorded"]
+__all__ = ["defer", "note_named", "own_streams", "run_recorded"]
 
 _SCHEMAS = (
     "enter(Any device, Any stream, Any before) -> ()",
@@ -65,11 +65,9 @@ def _define() -> dict[str, OperatorEntry]:
 def defer(operator: str, device: Device, *objects: Any) -> bool:
     """Record a call in the open pipeline, behind the calls that wait there; return False where none waits."""
     session = open_session()
-    if (
-        session is None
-        or device.type in AT_ONCE
-        or (operator == "enter" and session.streams_of not in {0, get_ident()})
-    ):
+    if session is None or device.type in AT_ONCE:
+        return False
+    if operator == "enter" and session.streams_of not in (0, get_ident()):
         return False
     for outer in _list_outer(session):
         if not outer.waiting:
@@ -81,7 +79,7 @@ def defer(operator: str, device: Device, *objects: Any) -> bool:
         else:
             # They come before the event.
             outer.flush()
-    if not (session.waiting or find_recording() is not None):
+    if not (session.waiting or open_recording() is not None):
         _note_left(session, operator, device, objects)
         return False
     session.order(_entries()[operator], device_key(device.type), (device, *objects))
@@ -97,7 +95,7 @@ def _note_left(session: Any, operator: str, device: Device, objects: tuple[Any, 
 def own_streams() -> list[AbstractContextManager[object]]:
     """Return guards for a block of a stream: of an open pipeline, which records the streams of one thread."""
     session = open_session()
-    return [] if session is None or find_recording() is not None else [session.own_streams()]
+    return [] if session is None or open_recording() is not None else [session.own_streams()]
 
 
 def _list_outer(session: Any) -> list[Any]:
@@ -109,16 +107,9 @@ def _list_outer(session: Any) -> list[Any]:
     return found
 
 
-def find_recording() -> Any:
-    """Return the recording of the captured function that runs, or None."""
-    session = open_session()
-    recording = None if session is None else session.recording
-    return recording if recording is not None and recording.is_open else None
-
-
 def note_named(device: Device, stream: Any, asked_in: Any) -> None:
     """Tell a captured function's recording that it names a stream, unless this was ``asked_in`` it as the current one."""
-    recording = find_recording()
+    recording = open_recording()
     if recording is not None and recording is not asked_in and device.type not in AT_ONCE:
         recording.streams.name(device, stream, recording.guard)
 
@@ -130,7 +121,7 @@ def run_recorded(what: str) -> None:
     """
     session = open_session()
     if session is not None:
-        recording = find_recording()
+        recording = open_recording()
         if recording is not None:
             recording.refuse(
                 f"{what} asks about work on a device", "call it outside of the captured function: a replay asks nothing"

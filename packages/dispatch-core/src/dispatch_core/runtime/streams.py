@@ -10,15 +10,15 @@ from weakref import WeakValueDictionary, ref
 
 from .._record import Record
 from ..arrays.frontend import STREAM_BLOCKS, STREAMS_CHOSEN
-from ..arrays.part_errors import note_part
 from ..devices import Device
 from ..errors import ArgumentError, BackendError
 from ..interrupts import whole
+from ..pipelines import open_recording
 from ..tracebacks import api_boundary
 from .guards import OnDevice, find_interface, resolve
 from .host_streams import AT_ONCE, HOST, find_place, name_of
 from .interface import DeviceInterface
-from .stream_operators import defer, find_recording, note_named, own_streams, run_recorded
+from .stream_operators import defer, note_named, own_streams, run_recorded
 from .synchronization import raise_reported
 
 __all__ = ["Event", "Stream", "current_stream", "default_stream", "has_streams", "set_stream"]
@@ -54,15 +54,6 @@ def number_of(handle: Any) -> int:
     3
     """
     return int(handle) if isinstance(handle, int) else id(handle)
-
-
-@contextmanager
-def _naming_exchange(device: Device) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        note_part(error, device, "streams.exchange")
-        raise
 
 
 class Stream:
@@ -135,7 +126,7 @@ class Stream:
 
     def is_capturing(self) -> bool:
         """Return whether calls are recorded here for a captured function, instead of being queued."""
-        return find_recording() is not None
+        return open_recording() is not None
 
     @api_boundary
     def query(self) -> bool:
@@ -180,10 +171,9 @@ class Stream:
             for guard in (OnDevice(interface, index), *own_streams(), *[make() for make in STREAM_BLOCKS]):
                 guards.append(guard)
                 guard.__enter__()
-            with _naming_exchange(self.device):
-                # Asked for first: an interrupt may fall inside of a vendor's function.
-                before = interface.streams.current(index)
-                interface.streams.exchange(index, self.native_handle)
+            # Asked for first: an interrupt may fall inside of a vendor's function.
+            before = interface.streams.current(index)
+            interface.streams.exchange(index, self.native_handle)
             blocks.append(_StreamBlock(self, guards, before))
             defer("enter", self.device, self.native_handle, before)
             return self
@@ -223,9 +213,8 @@ class Stream:
     def _leave(self, block: _StreamBlock | None) -> None:
         """Restore the current device and stream; called again after an interrupt, it does the rest."""
         if block is not None and any(each is block for each in _thread.blocks):
-            with _naming_exchange(self.device):
-                interface, index = _with_streams(self.device)
-                interface.streams.exchange(index, block.before)
+            interface, index = _with_streams(self.device)
+            interface.streams.exchange(index, block.before)
             _leave_all(block.guards)
             _remove(block)
             defer("enter", self.device, block.before, self.native_handle)
@@ -390,7 +379,7 @@ def current_stream(device: str | Device | int | None = None, kind: type[_S] | No
     found = _resolve(device)
     interface, index = _with_streams(found)
     stream = _wrap(found, interface.streams.current(index), kind)
-    recording = find_recording()
+    recording = open_recording()
     if recording is not None:
         stream._asked_in = ref(recording)
     return stream
@@ -416,7 +405,7 @@ def set_stream(stream: Stream) -> None:
     interface, index = _with_streams(stream.device)
     STREAMS_CHOSEN[:] = [True]
     stream._note_use()
-    with _naming_exchange(stream.device), _restoring(interface, index):
+    with _restoring(interface, index):
         before = interface.streams.exchange(index, stream.native_handle)
     _leave_all(_thread.guards.pop(stream.device, []))
     if stream.native_handle != interface.streams.default(index):

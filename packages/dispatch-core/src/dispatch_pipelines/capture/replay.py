@@ -16,12 +16,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.arrays import access
-from dispatch_core.arrays.caller_streams import CALLER, note_use, restore_callers
+from dispatch_core.arrays.caller_streams import CALLER, device_of, note_use, restore_callers
 from dispatch_core.arrays.frontend import frontend_of
 from dispatch_core.arrays.thread_device import work_on
 from dispatch_core.calls.emit import indent
-from dispatch_core.devices import Device
 from dispatch_core.keys import context
 from dispatch_core.keys.table import DispatchKey
 
@@ -37,6 +35,8 @@ from .replay_guards import ReplayGuard
 from .structures import Results
 
 if TYPE_CHECKING:
+    from dispatch_core.devices import Device
+
     from ..program.plan import Part
 
 _PIPELINE: Final = DispatchKey.Pipeline.value
@@ -136,13 +136,10 @@ class ReplayWriter:
 
     def _note_uses(self, name: str, segment: PlannedRun) -> list[str]:
         """Return lines that tell devices which arrays other streams have made than the current ones, which use them now."""
-        for step in segment.steps:
-            if step.orders_streams:
-                if step.name == ENTER:
-                    self._streams[step.values[0]] = step.values[1]
-                return []
         lines: list[str] = []
-        if not self._orders_streams:
+        if segment.steps[0].orders_streams:
+            self._streams.update(step.values[:2] for step in segment.steps if step.name == ENTER)
+        if not self._orders_streams or segment.steps[0].orders_streams:
             return lines
         made = set(map(id, segment.found.pending.values()))
         for slot, value in enumerate(segment.found.values):
@@ -152,10 +149,7 @@ class ReplayWriter:
                     use = self.names.add(partial(note_use, device))
                     lines.append(f"{use}({name}[{slot}])")
         for output in segment.found.pending.values():
-            place = access.device(output)
-            device = next(
-                (each for each in self._streams if _is_same(each, place)), Device(place.type, place.index or 0)
-            )
+            device = device_of(output)
             self._made[id(output)] = device, self._streams.get(device, CALLER)
         return lines
 
@@ -262,10 +256,6 @@ class ReplayWriter:
 
     def _array(self, data: object) -> str:
         return self._values.get(id(data)) or self.names.add(data)
-
-
-def _is_same(one: Device, other: Device) -> bool:
-    return (one.type, one.index or 0) == (other.type, other.index or 0)
 
 
 def _fail_on_streams(find: Callable[[BaseException], Any], error: BaseException) -> Any:

@@ -211,7 +211,7 @@ class Scheduler(StepQueue):
         """Run all records by one plan; return False where there can be none. See Note [Whole plans]."""
         if len(self.records) < 2 or self._steps or self._running or self.orders_streams or has_poisoned_arrays():
             return False
-        if self.streams_left and is_elsewhere(self.streams_left):
+        if is_elsewhere(self.streams_left):
             return False
         executor = self.executor
         if not (executor.allows_whole_plans and (self.outer is None or self.outer.is_empty)):

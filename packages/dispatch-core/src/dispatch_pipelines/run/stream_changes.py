@@ -19,9 +19,15 @@ from collections.abc import Hashable, Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from dispatch_core.arrays import access
-from dispatch_core.arrays.caller_streams import CALLER, exchange_stream, forget_callers, note_use, read_stream
-from dispatch_core.discovery import loader
+from dispatch_core.arrays.caller_streams import (
+    CALLER,
+    device_of,
+    exchange_stream,
+    forget_callers,
+    note_use,
+    order_streams,
+    read_stream,
+)
 from dispatch_core.interrupts import Leaving
 from dispatch_core.keys import context
 
@@ -89,27 +95,14 @@ class StreamChanges(Leaving):
                     continue
                 if (device, id(before)) not in waited:
                     waited.add((device, id(before)))
-                    self._order(device, before, after)
-                note_use(device, getattr(value, "value", None) if isinstance(value, Pending) else value)
+                    order_streams(device, before, after)
+                note_use(device, value.value if isinstance(value, Pending) else value, after)
             for value in (*step.outputs, *step.writes()):
-                if value is not None and (found := self._find_device(value)) is not None:
-                    here = found, read_stream(found)
+                if value is not None and (device := device_of(value)) in self._first:
+                    here = device, read_stream(device)
                     self._made[id(value)] = here
                     if (key := known_storage_key(value)) is not None:
                         self._made[key] = here
-
-    def _find_device(self, value: Any) -> Device | None:
-        place = access.device(value)
-        return next(
-            (each for each in self._first if (each.type, each.index or 0) == (place.type, place.index or 0)), None
-        )
-
-    @staticmethod
-    def _order(device: Device, before: Any, after: Any) -> None:
-        events = loader().device_interface(device.type).events
-        event = events.create(device.index or 0)
-        events.record(event, before)
-        events.wait(event, after)
 
 
 def is_elsewhere(streams: dict[Device, Any]) -> bool:

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
-from dispatch_core import runtime
 from dispatch_core.frontends import (
     current_stream,
     default_stream,
     find_array_type,
     has_streams,
+    note_use,
     set_masks,
     with_included,
     without_included,
@@ -127,17 +127,17 @@ class StreamOrder:
 
     def _wait(self, node: Node, stream: dc.Stream, grads: Grads, device: dc.Device | None = None) -> None:
         """Make a stream wait for a node's gradients that others have made; their memory is kept until it is done."""
-        has_waited = False
-        for other, event in self._sources.get(node, {}).items():
-            if other != stream and (device is None or other.device == device):
-                (event or other.record_event()).wait(stream)
-                has_waited = True
-        streams = runtime.find_interface(stream.device_type).streams
-        record: Any = getattr(streams, "record", None) if has_waited else None
-        for grad in () if record is None else grads:
+        others = {
+            other: event
+            for other, event in self._sources.get(node, {}).items()
+            if other != stream and (device is None or other.device == device)
+        }
+        for other, event in others.items():
+            (event or other.record_event()).wait(stream)
+        for grad in grads if others else ():
             # A pipeline notes the uses of what it records.
             if grad is not None and find_array_type(type(grad._dispatch_data)) is not None:
-                record(grad._dispatch_data, stream.native_handle)
+                note_use(stream.device, grad._dispatch_data, stream.native_handle)
 
     def _find_caller(self, device: dc.Device) -> dc.Stream:
         found = self._callers.get(device)

@@ -8,7 +8,7 @@ from typing import Any
 
 import dispatch_core as dc
 from dispatch_core import runtime
-from dispatch_core.frontends import materialize, recording
+from dispatch_core.frontends import materialize, note_use, recording
 
 from ..names.spelling import spell
 from ..tensors.arguments import check_tensor
@@ -107,7 +107,6 @@ def record_stream(tensor: Any, stream: dc.Stream) -> None:
             f"Could not run 'aten::record_stream' with arguments from the '{stream.device_type.upper()}' backend.\n"
             "Hint: its work is done when a call returns"
         )
-    record = getattr(runtime.find_interface(stream.device_type).streams, "record", None)
-    if record is not None and recording() is None:
+    if recording() is None:
         # Replays tell the device themselves which arrays other streams use.
-        record(materialize(tensor), stream.native_handle)
+        note_use(stream.device, materialize(tensor), stream.native_handle)
