@@ -244,3 +244,29 @@ def test_what_crosses_streams_of_another_device_of_the_type_is_ordered_there(rac
         z = y + 1  # a race in eager calls
     assert z.device == place
     assert racing.races == []
+
+
+@pytest.mark.parametrize("kind", ["of the whole", "through a view", "after a read"])
+def test_writes_are_ordered_without_the_program(kind, racing, monkeypatch):
+    waits = []
+    wait = racing_device.Event.wait
+    monkeypatch.setattr(racing_device.Event, "wait", lambda *args: (waits.append(args[1]), wait(*args))[1])
+    first, second, x = dc.Stream(NAME), dc.Stream(NAME), t.ones(3, device=NAME, dtype=t.float64)
+    for stream in (first, second):
+        stream.wait_stream(default_stream(NAME))
+    waits.clear()
+    with dc.pipeline():
+        y = x * 2
+        with first:
+            z = y * 5 if kind == "after a read" else (y[:2] if kind == "through a view" else y).add_(1)
+        with second:
+            w = y.mul_(3) if kind == "after a read" else y * 3
+    for stream in (first, second):
+        default_stream(NAME).wait_stream(stream)
+    assert (z.tolist(), w.tolist()) == {
+        "of the whole": ([3] * 3, [9] * 3),
+        "through a view": ([3] * 2, [9, 9, 6]),
+        "after a read": ([10] * 3, [6] * 3),
+    }[kind]
+    assert waits[:2] == [first.native_handle, second.native_handle]
+    assert racing.races == []

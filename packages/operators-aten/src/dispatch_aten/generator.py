@@ -363,7 +363,7 @@ def default_generator(device: str | Device) -> Generator:
 
 
 def _forget_engines(names: Iterable[str]) -> None:
-    """Let the default generators of devices start again, whose backends have taken the place of others of the name."""
+    """Start the default generators of devices again, whose backends have taken the place of others of the name."""
     for (device, _), generator in list(_defaults.items()):
         if device in names and device != "cpu":
             generator._forget_engine()

@@ -4,10 +4,10 @@ Note [Streams of recorded calls]
     A pipeline records the changes of a device's current stream, and its events, among the calls, as steps of the operators
     of ``streams``. Where there are such steps all that is observable runs, in its order: a call that is needed alone would
     run on another stream than its own. Each flush begins with the stream that was current before the first change, and ends
-    with the one that is current now. Between steps on two streams, of which one reads what the other makes or writes, the
-    flush puts an event, and it notes that the array is used there, so that its memory is not used again too early; what was
-    made before the flush is ordered by the program, as in eager calls. A flush by another thread,
-    which reads a value, works on the streams of the calls, too.
+    with the one that is current now. Between steps on two streams, of which one reads or writes what the other makes,
+    writes or reads, the flush puts an event, and it notes that the array is used there, so that its memory is not used
+    again too early; what was done before the flush is ordered by the program, as in eager calls. A flush by another
+    thread, which reads a value, works on the streams of the calls, too.
 
     The changes are those of one thread: a block of a stream that another one enters meanwhile, in the same pipeline,
     runs its calls at once (`OwnStreams`). Calls that another thread records outside of such blocks are not told apart.
@@ -61,6 +61,8 @@ class StreamChanges(Leaving):
         self._now: dict[Device, Any] = {}
         #: id or storage key of a value → the stream that the step which made or wrote it ran on.
         self._made: dict[Hashable, tuple[Device, Any]] = {}
+        #: The same → the streams that have read it since it was written to last.
+        self._readers: dict[Hashable, dict[int, Any]] = {}
 
     def __enter__(self) -> Self:
         try:
@@ -80,29 +82,38 @@ class StreamChanges(Leaving):
         forget_callers()
 
     def begin(self, steps: Sequence[Step]) -> None:
-        """Make the current stream wait for what others make for steps that run next; note what these make and write."""
+        """Make the current stream wait for what others make or read for steps that run next; note what these do."""
         waited: set[tuple[Device, int]] = set()
+
+        def wait(device: Device, before: Any, after: Any) -> None:
+            if before != after and (device, id(before)) not in waited:
+                waited.add((device, id(before)))
+                order_streams(device, before, after)
+
         for step in steps:
             if step.orders_streams:
                 continue
             for value in step.inputs():
-                made = self._made.get(id(value)) or self._made.get(known_storage_key(value))
-                if made is None:
-                    continue
-                device, before = made
-                after = read_stream(device)
-                if before == after:
-                    continue
-                if (device, id(before)) not in waited:
-                    waited.add((device, id(before)))
-                    order_streams(device, before, after)
-                note_use(device, value.value if isinstance(value, Pending) else value, after)
+                key = known_storage_key(value)
+                # A view of its memory may have been written to after it was made.
+                made = self._made.get(key) or self._made.get(id(value))
+                device = device_of(value)
+                if device in self._first:
+                    here = read_stream(device)
+                    self._readers.setdefault(id(value) if key is None else key, {})[id(here)] = here
+                if made is not None and made[1] != (here := read_stream(made[0])):
+                    wait(*made, here)
+                    note_use(made[0], value.value if isinstance(value, Pending) else value, here)
+            for value in step.writes():
+                key = known_storage_key(value)
+                for reader in self._readers.pop(id(value) if key is None else key, {}).values():
+                    wait(device_of(value), reader, read_stream(device_of(value)))
             for value in (*step.outputs, *step.writes()):
                 if value is not None and (device := device_of(value)) in self._first:
-                    here = device, read_stream(device)
-                    self._made[id(value)] = here
+                    made = device, read_stream(device)
+                    self._made[id(value)] = made
                     if (key := known_storage_key(value)) is not None:
-                        self._made[key] = here
+                        self._made[key] = made
 
 
 def is_elsewhere(streams: dict[Device, Any]) -> bool:
