@@ -108,6 +108,15 @@ def test_products_of_many_numbers(char):
     np.testing.assert_allclose(found, expected, rtol=1e-3 if char == "f" else 1e-12)
 
 
+@pytest.mark.parametrize(
+    ("shape", "strides"), [((1, 4), (1, 1)), ((2, 1, 3), (3, 1, 1)), ((3, 1), (1, 7)), ((2, 3), (3, 1))]
+)
+@pytest.mark.parametrize("reduction", [1, 2])
+def test_slopes_of_squares_are_contiguous(shape, strides, reduction):
+    array = np.lib.stride_tricks.as_strided(np.arange(40.0), shape, [8 * each for each in strides])
+    _compare("mse_loss_backward", np.array(2.0), array, array + 1, reduction)
+
+
 def test_large_outputs_are_cleared():
     made = KERNELS["zeros"]([3, 5_000])
     assert made.dtype == np.float32

@@ -379,7 +379,6 @@ _squares_backward: Final = attempt(
     f"{_PLAIN} and {_DENSE} and grad_output.dtype is self.dtype and not grad_output.ndim",
     "run(compute, grad_output, self, target, reduction)",
     KERNELS["mse_loss_backward"],
-    operands="grad_output, self, target",
     compute=_square_slope,
 )
 KERNELS["mse_loss_backward"] = native_rows(_squares_backward, _trace_square_slope, "sFfo")
