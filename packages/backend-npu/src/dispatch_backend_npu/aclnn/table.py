@@ -6,6 +6,8 @@ same four arguments everywhere, see ``acl.prototypes``. Names of arguments are t
 
 >>> PROTOTYPES["aclnnAdds"]
 ('const aclTensor*', 'const aclScalar*', 'const aclScalar*', 'aclTensor*')
+>>> PARAMETERS["aclnnAdds"]
+('self', 'other', 'alpha', 'out')
 >>> OPERATORS["add.Scalar"]
 ('aclnnAdds', ('self', 'other', 'alpha', 'out'))
 """
@@ -740,13 +742,14 @@ def _lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def _prototypes() -> dict[str, tuple[str, ...]]:
-    found = {}
+def _prototypes() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    types, names = {}, {}
     for line in _lines(_FUNCTIONS):
         name, _, arguments = line[:-1].partition("(")
-        kinds = [argument.rpartition(" ")[0] for argument in arguments.split(", ")]
-        found[f"aclnn{name}"] = tuple([_TYPES.get(kind, kind) for kind in kinds])
-    return found
+        pairs = [argument.rpartition(" ")[::2] for argument in arguments.split(", ")]
+        types[f"aclnn{name}"] = tuple([_TYPES.get(kind, kind) for kind, _ in pairs])
+        names[f"aclnn{name}"] = tuple([each for _, each in pairs])
+    return types, names
 
 
 def _operators() -> tuple[dict[str, tuple[str, tuple[str, ...]]], dict[str, str]]:
@@ -784,8 +787,8 @@ def _split(arguments: str) -> tuple[str, ...]:
     return tuple([each.strip() for each in found])
 
 
-#: C argument types of each function's first phase without the last two.
-PROTOTYPES: Final = _prototypes()
+#: C argument types of each function's first phase without the last two, and the headers' names of these arguments.
+PROTOTYPES, PARAMETERS = _prototypes()
 
 #: Overload of the ``aten`` namespace → function and its arguments, and → its conditions on them.
 OPERATORS, CONDITIONS = _operators()
