@@ -8,6 +8,7 @@ import pytest
 from dispatch_core.surroundings.distributions import BACKENDS, scan
 from dispatch_devkit import command_line as command
 from dispatch_devkit.command_line import doctor as doctor_command
+from dispatch_devkit.command_line.output import TextOutput
 from dispatch_devkit.doctor import trials as doctor
 from dispatch_devkit.doctor.findings import Finding
 from dispatch_devkit.doctor.trials import examine, try_in_subprocess
@@ -129,6 +130,42 @@ def test_a_device_that_cannot_be_opened_here_is_remarked_on_and_no_fault(diagnos
     )
     assert finding.fine
     assert finding.notes == ("its device cannot be opened on this machine: no driver",)
+
+
+EXAMINED = """
+    @dc.hookimpl
+    def dispatch_examine():
+        yield "the driver is from last year\\nHint: install a newer one"
+        {more}
+"""
+
+
+DRIVER = "the driver is from last year\nHint: install a newer one"
+UNAVAILABLE = f"    @dc.hookimpl\n    def dispatch_is_available(): return dc.Availability(False, {DRIVER!r})\n"
+
+
+def test_faults_that_a_plugin_finds_in_its_installation_are_reported(diagnose):
+    finding = diagnose(GOOD + EXAMINED.format(more="yield 'no kernels'"))
+    assert (finding.outcome, finding.fine) == ("faulty", False)
+    assert finding.reason.splitlines() == [*DRIVER.splitlines(), "no kernels"]
+
+
+def test_a_plugin_that_cannot_examine_its_installation_is_reported(diagnose):
+    finding = diagnose(GOOD + EXAMINED.format(more="1 / 0"))
+    assert finding.outcome == "faulty" and "dispatch_examine raised ZeroDivisionError" in finding.reason
+
+
+def test_a_reason_that_is_a_fault_of_the_installation_is_said_once(diagnose):
+    finding = diagnose(GOOD + UNAVAILABLE + EXAMINED.format(more=""))
+    assert (finding.outcome, finding.reason, finding.notes) == ("faulty", DRIVER, ())
+
+
+def test_a_hint_within_a_note_is_a_line_of_its_own(diagnose):
+    finding = diagnose(GOOD + UNAVAILABLE)
+    assert doctor_command._describe(finding, TextOutput())[1:] == [
+        "           note: its device cannot be opened on this machine: the driver is from last year",
+        "             Hint: install a newer one",
+    ]
 
 
 def test_what_a_plugin_prints_does_not_reach_the_report(diagnose, capfd):

@@ -5,6 +5,22 @@
 True
 """
 
-from .runtime import device_count, device_name, is_available, model_directory, unavailable_reason, versions
+from .runtime import (
+    device_count,
+    device_name,
+    installation_faults,
+    is_available,
+    model_directory,
+    unavailable_reason,
+    versions,
+)
 
-__all__ = ["device_count", "device_name", "is_available", "model_directory", "unavailable_reason", "versions"]
+__all__ = [
+    "device_count",
+    "device_name",
+    "installation_faults",
+    "is_available",
+    "model_directory",
+    "unavailable_reason",
+    "versions",
+]

@@ -67,6 +67,12 @@ def dispatch_is_available() -> dc.Availability:
 
 
 @dc.hookimpl
+def dispatch_examine() -> Iterable[str]:
+    """Return the faults of the toolkit's installation; none where there is no toolkit, which is the reason then."""
+    return runtime.installation_faults()
+
+
+@dc.hookimpl
 def dispatch_device_count() -> int:
     """Return the number of NPUs."""
     return runtime.device_count()

@@ -97,6 +97,8 @@ def prototype(name: str) -> Prototype:
 LAZILY = ctypes.DEFAULT_MODE
 if sys.platform != "win32":
     LAZILY = os.RTLD_LAZY
+#: The toolkit finds no kernel: of this operator, by ASCEND_OPP_PATH, in its folder.
+_WITHOUT_KERNELS: Final = frozenset({561003, 561107, 561112})
 _lock: Final = forkable(Order.MEMORY)
 _functions: Final[dict[str, Callable[..., Any]]] = {}
 _handles: Final[dict[str, ctypes.CDLL]] = {}
@@ -184,12 +186,15 @@ def _bind(name: str) -> Callable[..., Any]:
             function.argtypes = [c_type(argument) for argument in declared.arguments]
             _functions[name] = function
             return function
+    from .installation import describe_missing  # only failures need it
+
+    missing = describe_missing(where)
     files = ", ".join(path.rpartition("/")[2] for path in paths) or "none of " + ", ".join(
         toolkit.FILES[declared.library]
     )
     raise FunctionNotFoundError(
-        f"the toolkit in {where} has no function {name}: looked in {files}",
-        hint="a newer toolkit may have it" if paths else "the toolkit's installation is incomplete",
+        f"the toolkit in {where} has no function {name}: {missing or f'looked in {files}'}",
+        hint="install the toolkit as a whole, and source its set_env.sh" if missing else "a newer toolkit may have it",
     )
 
 
@@ -217,5 +222,10 @@ def recent_message() -> str:
 
 
 def fail(name: str, code: int) -> NoReturn:
-    """Raise ``AclError`` for the status of a function."""
-    raise AclError(name, code, recent_message())
+    """Raise ``AclError`` for the status of a function; one of missing kernels names the fault of the installation."""
+    hint = None
+    if code in _WITHOUT_KERNELS and _folder is not None:
+        from .installation import find_faults  # only failures need it
+
+        hint = next((f"{fault.text}; {fault.hint}" for fault in find_faults(_folder)), None)
+    raise AclError(name, code, recent_message(), hint=hint)

@@ -8,19 +8,13 @@ runtime, so that those of two installations are never mixed.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
+from . import releases
 from .prototypes import BASE, OPERATORS, RUNTIME
-
-OLDEST: Final = (8, 1)
-"""The oldest release of CANN that the backend supports."""
-
-#: A release, such as ``8.1.RC1``. The toolkit's parts have versions of five numbers (``7.6.0.1.220``).
-_RELEASE: Final = re.compile(r"(\d+)\.(\d+)(?!(?:\.\d+){3})(?!\d)")
 
 HOME_VARIABLES: Final = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "CANN_INSTALL_DIR")
 """Environment variables that name the toolkit's folder; the first that is set wins."""
@@ -48,6 +42,7 @@ FILES: Final[dict[str, tuple[str, ...]]] = {
 """The files of each group of libraries, in the order of the search for a function."""
 
 _CUSTOM_VARIABLE: Final = "ASCEND_CUSTOM_OPP_PATH"
+_OPP_VARIABLE: Final = "ASCEND_OPP_PATH"
 _CUSTOM_FILE: Final = "op_api/lib/libcust_opapi.so"
 
 
@@ -97,15 +92,76 @@ def find_folder(environment: Mapping[str, str] | None = None) -> str | None:
 def find_files(folder: str, library: str, environment: Mapping[str, str] | None = None) -> list[str]:
     """Return the paths of a group's existing files, in the order of the search for a function.
 
-    Custom operators, which the environment names, come first.
+    Custom operators come first: those of ``ASCEND_CUSTOM_OPP_PATH``, then those of vendors in ``ASCEND_OPP_PATH``.
     """
     environment = os.environ if environment is None else environment
-    custom = environment.get(_CUSTOM_VARIABLE, "") if library == OPERATORS else ""
-    paths = [path for home in custom.split(os.pathsep) if home and _is_file(path := f"{home}/{_CUSTOM_FILE}")]
+    paths = [path for home in _custom_homes(environment) if _is_file(path := f"{home}/{_CUSTOM_FILE}")]
+    paths = list(dict.fromkeys(paths)) if library == OPERATORS else []
     present = sorted(os.listdir(folder))  # noqa: PTH208  # as in _folders
     for pattern in FILES[library]:
         paths += [f"{folder}/{name}" for name in present if fnmatchcase(name, pattern)]
     return paths
+
+
+def _custom_homes(environment: Mapping[str, str]) -> Iterator[str]:
+    yield from filter(None, environment.get(_CUSTOM_VARIABLE, "").split(os.pathsep))
+    if opp := environment.get(_OPP_VARIABLE, ""):
+        yield from (f"{opp}/vendors/{vendor}" for vendor in list_vendors(opp))
+
+
+def list_vendors(opp: str) -> list[str]:
+    """Return the vendors of custom operators in the operators' folder, in the order in which the toolkit asks them.
+
+    The toolkit knows those that ``load_priority`` of ``config.ini`` lists; without that file, all are listed by name. Raises
+    nothing.
+
+    >>> list_vendors("/nowhere")
+    []
+    """
+    try:
+        with open(f"{opp}/vendors/config.ini", encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # as in _folders
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        lines = None
+    except (OSError, ValueError):
+        return []
+    if lines is None:
+        try:
+            return sorted(os.listdir(f"{opp}/vendors"))  # noqa: PTH208  # as in _folders
+        except OSError:
+            return []
+    for line in lines:
+        key, sign, value = line.partition("=")
+        if sign and key.strip() == "load_priority":
+            return [vendor.strip() for vendor in value.split(",") if vendor.strip()]
+    return []
+
+
+def find_operators_folder(environment: Mapping[str, str] | None = None) -> str | None:
+    """Return the folder of the operators' kernels, which the toolkit finds by ``ASCEND_OPP_PATH``; None without one.
+
+    Where the variable is not set, it is the folder that ``set_env.sh`` would name, if it exists. Sets no variable.
+
+    >>> find_operators_folder({"ASCEND_OPP_PATH": "/"})
+    '/'
+    """
+    environment = os.environ if environment is None else environment
+    named = environment.get(_OPP_VARIABLE)
+    folder = find_folder(environment)
+    candidates = [named] if named else []
+    if folder is not None:
+        home = folder.removesuffix("/lib64")
+        candidates += [f"{home}/opp", f"{home.rpartition('/')[0]}/opp"]
+    return next((path for path in candidates if is_folder(path)), None)
+
+
+def is_simulator(folder: str) -> bool:
+    """Return whether the libraries of a folder are the simulator's.
+
+    >>> is_simulator("/nowhere/lib64")
+    False
+    """
+    return _is_file(f"{os.path.dirname(folder)}/{STAMP}")  # noqa: PTH120  # as in _folders
 
 
 def describe_search(environment: Mapping[str, str] | None = None) -> str:
@@ -124,32 +180,28 @@ def describe_search(environment: Mapping[str, str] | None = None) -> str:
     )
 
 
+def list_releases(folder: str, environment: Mapping[str, str] | None = None) -> list[releases.Release]:
+    """Return the releases that the toolkit's own files name, and those of the operators' folder. Raises nothing."""
+    environment = os.environ if environment is None else environment
+    opp = environment.get(_OPP_VARIABLE)
+    return releases.list_releases(folder, {_OPP_VARIABLE: opp} if opp else {})
+
+
 def version(folder: str) -> str:
-    """Return the toolkit's version from its own files, ``""`` where they do not have it. Raises nothing."""
-    home = folder.removesuffix("/lib64")
-    for name in ("version.cfg", "ascend_toolkit_install.info", "runtime/version.info"):
-        try:
-            with open(f"{home}/{name}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # as in _folders
-                lines = file.read().splitlines()
-        except (OSError, ValueError):
-            continue
-        for line in lines:
-            key, equals, value = line.partition("=")
-            if equals and key.strip().lower() in ("version", "toolkit_running_version", "runtime_running_version"):
-                return value.strip(" []\"'").rpartition(":")[2]
-    return ""
+    """Return the toolkit's release, the oldest one that its own files name; ``""`` where they name none. Raises nothing.
+
+    >>> version("/nowhere/lib64")
+    ''
+    """
+    found = list_releases(folder)
+    oldest = releases.oldest(found)
+    return oldest.name if oldest is not None else found[0].name if found else ""
 
 
-def describe_age(folder: str) -> str:
+def describe_age(folder: str, environment: Mapping[str, str] | None = None) -> str:
     """Return a sentence with its release and the oldest supported one if a toolkit is too old, else ``""``.
 
     >>> describe_age("/nowhere/lib64")
     ''
     """
-    release_name = version(folder)
-    release = _RELEASE.match(release_name)
-    if release is None or (int(release[1]), int(release[2])) >= OLDEST:
-        return ""
-    return (
-        f"the toolkit in {folder} is CANN {release_name}, and this backend needs CANN {OLDEST[0]}.{OLDEST[1]} or newer"
-    )
+    return releases.describe_age(folder, list_releases(folder, environment))

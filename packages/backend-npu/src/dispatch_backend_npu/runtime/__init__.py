@@ -20,7 +20,15 @@ from .device import (
     synchronize,
 )
 from .event import Event
-from .probe import device_count, device_name, is_available, model_directory, unavailable_reason, versions
+from .probe import (
+    device_count,
+    device_name,
+    installation_faults,
+    is_available,
+    model_directory,
+    unavailable_reason,
+    versions,
+)
 from .stream import Stream, current, default
 from .stream import set_current as set_stream
 from .waiting import set_sync_timeout, sync_timeout
@@ -40,6 +48,7 @@ __all__ = [
     "finalize",
     "guard",
     "init",
+    "installation_faults",
     "is_available",
     "is_initialized",
     "mem_get_info",

@@ -6,7 +6,6 @@ Without a toolkit, nothing here raises, and nothing is loaded.
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Mapping
 
 from dispatch_core import BackendError
@@ -36,7 +35,31 @@ def _count_devices() -> tuple[int, str]:
             f"the Ascend runtime is in {toolkit.find_folder()}, but finds no device: aclrtGetDeviceCount returned {status}"
             f" ({error_name(status)})"
         )
-    return count.value, "" if count.value else f"the Ascend runtime in {toolkit.find_folder()} finds no device"
+    if not count.value:
+        return 0, f"the Ascend runtime in {toolkit.find_folder()} finds no device"
+    return (0, reason) if (reason := _describe_fatal()) else (count.value, "")
+
+
+def _describe_fatal() -> str:
+    """Return the fault of the installation by which no operator can run, ``""`` where there is none."""
+    from ..acl.installation import find_faults  # only those who ask for devices need it
+
+    folder = toolkit.find_folder()
+    return "" if folder is None else next((str(fault) for fault in find_faults(folder) if fault.is_fatal), "")
+
+
+def installation_faults() -> list[str]:
+    """Return the faults of the toolkit's installation, each with its remedy; none where there is no toolkit.
+
+    It loads the toolkit, if it can, to ask for the chip's name.
+
+    >>> all("Hint: " in fault for fault in installation_faults())
+    True
+    """
+    from ..acl.installation import find_faults
+
+    folder = toolkit.find_folder()
+    return [] if folder is None else [str(fault) for fault in find_faults(folder, chip=device_name())]
 
 
 def device_count() -> int:
@@ -90,11 +113,4 @@ def model_directory(environment: Mapping[str, str] | None = None) -> str | None:
 
     Where the variable is not set, it is the folder that ``set_env.sh`` would name, if it exists. Sets no variable.
     """
-    environment = os.environ if environment is None else environment
-    named = environment.get("ASCEND_OPP_PATH")
-    folder = toolkit.find_folder(environment)
-    candidates = [named] if named else []
-    if folder is not None:
-        home = folder.removesuffix("/lib64")
-        candidates += [f"{home}/opp", f"{home.rpartition('/')[0]}/opp"]
-    return next((path for path in candidates if toolkit.is_folder(path)), None)
+    return toolkit.find_operators_folder(environment)

@@ -63,6 +63,14 @@ class DeviceHooks:
         answer = self._ask(name, "dispatch_is_available", default=True)
         return answer if isinstance(answer, Availability) else Availability(bool(answer))
 
+    def installation_faults(self, name: str) -> list[str]:
+        """Ask a device's plugin for the faults of the device's installation, none where it has no hook for them.
+
+        Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` if the plugin raises instead of answering.
+        """
+        self.ensure_backend(name)
+        return [str(fault) for fault in self._ask(name, "dispatch_examine") or ()]
+
     def open_device(self, name: str, index: int | None = None) -> BackendInfo:
         """Open a device on its first use in the process, and return its backend.
 

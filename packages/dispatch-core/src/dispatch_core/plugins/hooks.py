@@ -43,6 +43,14 @@ def dispatch_is_available() -> bool | Availability:  # type: ignore[empty-body]
 
 
 @hookspec
+def dispatch_examine() -> Iterable[str]:  # type: ignore[empty-body]
+    """Yield the faults of the device's installation, a sentence each and its remedy on a line of its own, for the doctor.
+
+    It may load libraries and open the device: the doctor asks in a process of its own, with a time limit.
+    """
+
+
+@hookspec
 def dispatch_open_device(index: int | None) -> None:
     """Open the device with this index (None: the default one), on its first use in the process."""
 

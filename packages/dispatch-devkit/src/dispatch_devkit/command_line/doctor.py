@@ -57,6 +57,8 @@ def _describe(finding: Finding, output: TextOutput) -> list[str]:
         lines = [f"{outcome}  {head.removeprefix(indent)}", *rest]
         lines += [part for line in more for part in output.wrap(line, indent, f"{indent}  ")]
     for note in finding.notes:
-        lines += output.wrap(f"note: {to_printable(note)}", indent, f"{indent}  ")
+        for number, line in enumerate(note.splitlines()):
+            shown = to_printable(line)
+            lines += output.wrap(f"  {shown}" if number else f"note: {shown}", indent, f"{indent}  ")
     lines += [f"{indent}| {to_printable(line)}" for line in finding.output.splitlines()]
     return lines

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Finding:
     """The doctor's findings on one claim.
 
-    ``outcome`` is ``"ok"``, ``"faulty"`` (it loads, and has kernels that no call reaches or fits), ``"failed"`` (it raised),
+    ``outcome`` is ``"ok"``, ``"faulty"`` (it loads, and has kernels that no call
+    reaches or fits, or its device's installation is incomplete), ``"failed"`` (it raised),
     ``"crashed"`` (it ended its process), ``"timed out"``, ``"refused"`` (never imported), ``"blocked"`` (kept out on
     purpose), ``"absent"`` (its library is not installed) or ``"outranked"`` (another's claim goes first). ``seconds`` is the
     time that it took to import and register, ``output`` the last lines that it printed before it went wrong.

@@ -42,24 +42,34 @@ def run(job: dict[str, Any]) -> None:
         tell(outcome="failed", reason=explain_exception(error.__cause__ or error))
     else:
         tell(outcome="ok", seconds=loader().seconds[group, name])
+        faults: list[str] = []
         if group == BACKENDS:
+            tell(step="while it examined the installation of its device")
+            faults += _examine_installation(name)
             tell(step="while it was asked whether its device is available")
-            _ask(name, tell)
+            _ask(name, tell, faults)
             if has_interface(name):
                 tell(step="while frontends were asked for its names")
                 _ask_frontends(name, tell)
         tell(step="while its kernels were being examined")
-        _examine(group, name, tell)
+        _examine(group, name, tell, faults)
     tell(extensions=[(each.distribution, each.name, each.owner, each.state, each.remark) for each in list_extensions()])
     tell(done=True)
     end_child()
 
 
-def _examine(group: str, name: str, tell: Any) -> None:
+def _examine_installation(name: str) -> list[str]:
+    try:
+        return loader().installation_faults(name)
+    except Exception as error:  # noqa: BLE001 - as above
+        return [f"dispatch_examine raised {explain_exception(error.__cause__ or error)}"]
+
+
+def _examine(group: str, name: str, tell: Any, faults: list[str]) -> None:
     claim = loader().catalog.usable(group, name)
     assert claim is not None  # it has loaded
     distribution = claim.distribution.name
-    faults = [*faults_of(registry, distribution)]
+    faults = [*faults, *faults_of(registry, distribution)]
     if faults:
         tell(outcome="faulty", reason="\n".join(faults))
     if group == KERNELS:
@@ -72,11 +82,13 @@ def _examine(group: str, name: str, tell: Any) -> None:
             tell(note=f"{brought}; without: {', '.join(missing)}")
 
 
-def _ask(name: str, tell: Any) -> None:
+def _ask(name: str, tell: Any, faults: list[str]) -> None:
     try:
         available = loader().availability(name)
     except Exception as error:  # noqa: BLE001 - as above
         tell(outcome="failed", reason=f"dispatch_is_available raised {explain_exception(error.__cause__ or error)}")
+        return
+    if not available and available.reason in faults:
         return
     if not available:
         tell(note=f"its device cannot be opened on this machine: {available.reason or 'no reason given'}")
