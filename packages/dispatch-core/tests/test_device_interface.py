@@ -3,6 +3,7 @@
 import pytest
 
 import dispatch_core as dc
+from dispatch_core import runtime
 
 
 class Log:
@@ -126,6 +127,32 @@ def test_parts_are_refused_by_name():
         dc.DeviceInterface(current=0)
     with pytest.raises(dc.ArgumentError, match=r"\(memory=...\) takes an object with the functions stats"):
         dc.DeviceInterface(memory=object())
+
+
+def test_devices_are_told_to_be_deterministic_where_they_are_open_and_ask_where_they_are_opened_later():
+    told = []
+
+    def tell(mode):
+        if len(told) == 2:
+            raise OSError("the driver is gone")
+        told.append(mode)
+
+    interface = dc.DeviceInterface(deterministic=tell)
+    asked = []
+    hooks = {"open_device": lambda index: asked.append(dc.is_deterministic()), "device_interface": lambda: interface}
+    with dc.register_backend(dc.BackendInfo("careful"), {}, **hooks):
+        runtime.set_deterministic(True)
+        runtime.open_device(dc.Device("careful"))
+        assert (told, asked) == ([], [True])
+        runtime.set_deterministic(False)
+        runtime.set_deterministic(True)
+        assert told == [False, True]
+        with pytest.raises(OSError, match="driver") as raised:
+            runtime.set_deterministic(False)
+        assert raised.value.__notes__ == ["Raised by deterministic in the DeviceInterface of device 'careful'"]
+        assert dc.is_deterministic()
+    runtime.set_deterministic(False)
+    assert not dc.is_deterministic()
 
 
 def test_an_interface_of_another_type_is_the_backend_s_fault():

@@ -111,6 +111,7 @@ if TYPE_CHECKING:
         computed_on_host,
         current_accelerator,
         host_kernel,
+        is_deterministic,
         promote,
         synchronize,
     )
@@ -201,6 +202,7 @@ _LATE = {
     "PlannedStep": ".pipelines",
     "profile": ".layers.profiler",
     "Program": ".pipelines",
+    "is_deterministic": ".runtime",
     "promote": ".runtime",
     "rebind": ".arrays",
     "refresh": ".plugins.loading",
@@ -374,6 +376,7 @@ __all__ = [
     "impl",
     "include_keys",
     "infer_schema",
+    "is_deterministic",
     "is_mutable",
     "kernel_factory",
     "kernel_providers",

@@ -160,6 +160,10 @@ class DeviceHooks:
             found = self._keep_interface(name, self._call(name, _INTERFACE, NONE))
         return found
 
+    def opened_interfaces(self) -> list[DeviceInterface]:
+        """Return the interfaces of the devices that were opened in this process."""
+        return [found for name, found in list(self._interfaces.items()) if self.is_opened(name)]
+
     def _keep_interface(self, name: str, given: Any) -> DeviceInterface:
         from dispatch_core.arrays.indices import NotedExchange
         from dispatch_core.arrays.part_errors import name_parts

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .accelerators import current_accelerator, list_accelerators
+    from .determinism import is_deterministic, set_deterministic
     from .guards import (
         OnDevice,
         count_devices,
@@ -40,6 +41,7 @@ __all__ = [
     "find_interface",
     "has_interface",
     "host_kernel",
+    "is_deterministic",
     "is_opened",
     "lay_out_host",
     "list_accelerators",
@@ -48,6 +50,7 @@ __all__ = [
     "provides",
     "reset_device",
     "resolve",
+    "set_deterministic",
     "set_stream",
     "synchronize",
     "upload",
@@ -56,6 +59,7 @@ __all__ = [
 #: Module → the names in it; each is imported at its first use, because every program asks for an interface.
 _NAMES: Final = {
     ".accelerators": "current_accelerator list_accelerators",
+    ".determinism": "is_deterministic set_deterministic",
     ".guards": "OnDevice count_devices find_interface has_interface is_opened open_device provides resolve",
     ".host_copies": "download upload",
     ".host_fallback": "computed_on_host host_kernel",

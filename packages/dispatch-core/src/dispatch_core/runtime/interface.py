@@ -32,6 +32,7 @@ PARTS: Final = {
     "dtypes": "a list of dtypes",
     "queue": "a queue that can be replaced",
     "initialized": "initialization",
+    "deterministic": "deterministic algorithms",
     "functions": "functions of its own",
 }
 #: Part → the functions that an object given for it must have, and those that it may have.
@@ -79,6 +80,8 @@ class DeviceInterface:
     * ``dtypes``: the dtypes that the device computes with.
     * ``queue(function, *arguments)``: submits work; the backend calls ``interface.queue``, and the conformance kit assigns
       another function to it.
+    * ``deterministic(mode)``: choose algorithms that give the same bits in each run, on all devices of the type that are
+      open, or the fastest ones; the devices that it opens later ask `is_deterministic`.
     * ``functions``: a mapping of names to functions of the device's own, which frontends hand on beside theirs.
 
     Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.
@@ -116,6 +119,7 @@ class DeviceInterface:
         dtypes: tuple[Any, ...] | None = None,
         queue: Callable[..., Any] | None = None,
         initialized: Callable[[], bool] | None = None,
+        deterministic: Callable[[bool], object] | None = None,
         functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         self.properties = properties
@@ -139,6 +143,7 @@ class DeviceInterface:
         self.dtypes = dtypes
         self.queue = queue
         self.initialized = initialized
+        self.deterministic = deterministic
         self.functions = functions
         for part in PARTS:
             _check_part(part, getattr(self, part))

@@ -1,7 +1,7 @@
 """Settings of the process that programs make at their start: threads, determinism, precision (source: ``torch``).
 
 NumPy and the libraries beneath it have threads of their own, and their results do not vary from run to run: a setting is
-kept, and told again, and changes nothing.
+kept, and told again, and changes nothing, but for determinism, of which devices are told that have the choice.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import builtins
 import os
 from typing import Any
 
+from dispatch_core.runtime import is_deterministic, set_deterministic
+
 _state: dict[str, Any] = {
     "threads": None,
     "interop_threads": None,
-    "deterministic": False,
     "warn_only": False,
     "precision": "highest",
     "warn_always": False,
@@ -49,13 +50,14 @@ def set_num_interop_threads(int: builtins.int) -> None:  # as above
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for results that do not vary, which is so anyway."""
-    _state["deterministic"], _state["warn_only"] = bool(mode), bool(warn_only)
+    """Ask for results that do not vary, which is so anyway on devices that have no faster algorithms."""
+    set_deterministic(mode)
+    _state["warn_only"] = bool(warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Return whether they were asked for."""
-    return bool(_state["deterministic"])
+    return is_deterministic()
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
@@ -75,7 +77,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 def get_deterministic_debug_mode() -> int:
     """Return both settings as one number."""
-    return 0 if not _state["deterministic"] else 1 if _state["warn_only"] else 2
+    return 0 if not is_deterministic() else 1 if _state["warn_only"] else 2
 
 
 def get_float32_matmul_precision() -> str:
