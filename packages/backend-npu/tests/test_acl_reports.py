@@ -84,6 +84,7 @@ def closed(simulator):
 @pytest.mark.parametrize("limit", [None, 60.0])
 def test_every_failure_is_reported(closed, monkeypatch, limit):
     monkeypatch.setattr(runtime.waiting, "_limit", limit and int(limit * 1000))
+    monkeypatch.setattr(runtime.device, "is_deterministic", lambda: True)
     program()
     closed.reset()
     program()

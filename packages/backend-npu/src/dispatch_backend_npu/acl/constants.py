@@ -56,6 +56,9 @@ ACL_EVENT_SYNC: Final = 1
 ACL_EVENT_CAPTURE_STREAM_PROGRESS: Final = 2
 ACL_EVENT_TIME_LINE: Final = 8
 
+# aclSysParamOpt
+ACL_OPT_DETERMINISTIC: Final = 0
+
 # Statuses that the runtime distinguishes; ``codes`` names the others.
 ACL_ERROR_UNINITIALIZE: Final = 100001
 ACL_ERROR_REPEAT_INITIALIZE: Final = 100002

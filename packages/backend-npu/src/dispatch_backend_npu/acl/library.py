@@ -46,6 +46,7 @@ _TYPES: Final[dict[str, Any]] = {
     "aclrtMemMallocPolicy": ctypes.c_int,
     "aclrtMemcpyKind": ctypes.c_int,
     "aclrtStreamStatus": ctypes.c_int,
+    "aclSysParamOpt": ctypes.c_int,
     # Names for pointers.
     "aclrtContext": ctypes.c_void_p,
     "aclrtEvent": ctypes.c_void_p,

@@ -46,6 +46,7 @@ aclError aclrtGetVersion(int32_t*, int32_t*, int32_t*)
 
 aclError aclrtSetCurrentContext(aclrtContext)
 aclError aclrtGetCurrentContext(aclrtContext*)
+aclError aclrtCtxSetSysParamOpt(aclSysParamOpt, int64_t)
 
 aclError aclrtCreateStreamWithConfig(aclrtStream*, uint32_t, uint32_t)
 aclError aclrtDestroyStream(aclrtStream)

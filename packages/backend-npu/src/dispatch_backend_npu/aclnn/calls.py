@@ -19,6 +19,7 @@ from dispatch_aten.shapes import TensorMeta, storage_extent
 from ..acl import library, reports
 from ..acl.constants import DATA_TYPES
 from ..runtime import allocator
+from ..runtime.device import is_blocking
 from ..runtime.stream import current
 from .descriptors import Descriptors, int64
 from .table import PROTOTYPES
@@ -68,7 +69,7 @@ class CallTemplate:
         try:
             call = self.pool.pop()
         except IndexError:
-            call = PreparedCall(self)
+            call = (BlockingCall if is_blocking() else PreparedCall)(self)
         call(arrays, numbers)
         self.pool.append(call)
 
@@ -194,3 +195,14 @@ class PreparedCall:
         except BaseException:
             reports.destroy("aclDestroyAclOpExecutor", self._executor)
             raise
+
+
+class BlockingCall(PreparedCall):
+    """A call that waits for the device, so that it raises the device's error."""
+
+    __slots__ = ()
+
+    def __call__(self, arrays: Sequence[AclArray], numbers: Sequence[Any]) -> None:
+        """Do both phases, and wait."""
+        super().__call__(arrays, numbers)
+        current().synchronize()

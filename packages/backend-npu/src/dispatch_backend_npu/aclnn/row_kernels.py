@@ -32,7 +32,8 @@ from dispatch_aten.shapes import RULES_ON_EXPANDED, TensorMeta, cached_rule, che
 from dispatch_core.calls import define, make_function
 
 from .. import arrays
-from ..runtime import allocator
+from ..runtime import allocator, device
+from ..runtime.chips import KEEP_DTYPE
 from . import conditions
 from .calls import CallTemplate, ScalarParameter
 from .checks import check_overlap, to_device
@@ -49,6 +50,7 @@ _NAMES: Final = {
     "all": all,
     "any": any,
     "bool": bool,
+    "cube": lambda dtype: device.chip().cube_math_type if dtype is ScalarType.Float else KEEP_DTYPE,
     "bound": lambda number, array, sign: sign * _largest(array.dtype) if number is None else number,
     "like": lambda number, array: int(number) if array.dtype.is_integral else number,
     "is_filled": conditions.is_filled,

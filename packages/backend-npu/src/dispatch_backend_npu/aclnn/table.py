@@ -621,15 +621,15 @@ cummin                      Cummin(self, dim, out0, out1)
 median                      Median(self, out) where is_filled(self)
 median.dim                  MedianDim(self, dim, keepdim, out0, out1) where self.shape and is_filled(self)
 kthvalue                    Kthvalue(self, k, dim, keepdim, out0, out1) where self.shape and is_filled(self)
-# Matrix products; the last argument keeps the dtype's precision (KEEP_DTYPE).
-mm                          Mm(self, mat2, out, 0)
-bmm                         BatchMatMul(self, mat2, out, 0)
-mv                          Mv(self, vec, out, 0)
+# Matrix products; the last argument keeps the dtype's precision where the chip can.
+mm                          Mm(self, mat2, out, cube(self.dtype))
+bmm                         BatchMatMul(self, mat2, out, cube(self.dtype))
+mv                          Mv(self, vec, out, cube(self.dtype))
 dot                         Dot(self, tensor, out)
-addmm                       Addmm(self, mat1, mat2, like(beta, self), like(alpha, self), out, 0)
-addmm_                      InplaceAddmm(self, mat1, mat2, like(beta, self), like(alpha, self), 0)
-baddbmm                     Baddbmm(self, batch1, batch2, like(beta, self), like(alpha, self), out, 0)
-baddbmm_                    InplaceBaddbmm(self, batch1, batch2, like(beta, self), like(alpha, self), 0)
+addmm                       Addmm(self, mat1, mat2, like(beta, self), like(alpha, self), out, cube(self.dtype))
+addmm_                      InplaceAddmm(self, mat1, mat2, like(beta, self), like(alpha, self), cube(self.dtype))
+baddbmm                     Baddbmm(self, batch1, batch2, like(beta, self), like(alpha, self), out, cube(self.dtype))
+baddbmm_                    InplaceBaddbmm(self, batch1, batch2, like(beta, self), like(alpha, self), cube(self.dtype))
 # Images. CANN computes a convolution of floats with less precision only (HF32).
 convolution                 Convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, \
 groups, out, PRECISION.get(input.dtype, 0)) where is_small_convolution(input, weight, stride, padding, dilation, groups)
@@ -638,9 +638,9 @@ convolution_backward        ConvolutionBackward(grad_output, input, weight, \
 groups, output_mask, PRECISION.get(input.dtype, 0), out0, out1, out2) where \
 is_small_convolution(input, weight, stride, padding, dilation, groups) and (transposed or not any(output_padding))
 avg_pool2d                  AvgPool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, \
-divisor_override or 0, 0, out) where is_filled(self)
+divisor_override or 0, cube(self.dtype), out) where is_filled(self)
 avg_pool2d_backward         AvgPool2dBackward(grad_output, self, kernel_size, stride, padding, ceil_mode, \
-count_include_pad, divisor_override or 0, 0, out) where is_filled(grad_output)
+count_include_pad, divisor_override or 0, cube(self.dtype), out) where is_filled(grad_output)
 _adaptive_avg_pool2d        AdaptiveAvgPool2d(self, output_size, out) where is_filled(self) and all(output_size)
 _adaptive_avg_pool2d_backward AdaptiveAvgPool2dBackward(grad_output, self, out) where is_filled(grad_output)
 adaptive_max_pool2d         AdaptiveMaxPool2d(self, output_size, out0, out1) where is_filled(self) and all(output_size)

@@ -23,6 +23,7 @@ from collections.abc import Iterable
 
 from dispatch_core import PlannedStep, Program
 
+from ..runtime.device import is_blocking
 from .schedule import Schedule
 from .tasks import NodeTasks, read_node
 
@@ -31,7 +32,7 @@ __all__ = ["plan"]
 
 def plan(program: Program) -> Iterable[PlannedStep]:
     """Return a step for each node whose launches are known beforehand."""
-    if not program.fuse:
+    if not program.fuse or is_blocking():
         return []
     planned: list[NodeTasks] = []
     # The state of a run stands last in the list of values, and temporaries before it.

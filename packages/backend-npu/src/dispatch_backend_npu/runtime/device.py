@@ -26,15 +26,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from dispatch_core import BackendError, BackendUnavailableError, Device, note_device
+from dispatch_core import BackendError, BackendUnavailableError, Device, is_deterministic, note_device
 from dispatch_core.interrupts import whole
 
 from ..acl import reports
-from ..acl.constants import ACL_ERROR_REPEAT_FINALIZE, ACL_ERROR_REPEAT_INITIALIZE
+from ..acl.constants import ACL_ERROR_REPEAT_FINALIZE, ACL_ERROR_REPEAT_INITIALIZE, ACL_OPT_DETERMINISTIC
 from ..acl.library import bind, call, fail
 from . import waiting
+from .chips import Chip, check_chip
 from .session import AclSession, closers, quarantines
 from .waiting import check_answers, has_answered
+
+BLOCKING: Final = ("ASCEND_LAUNCH_BLOCKING", "DISPATCH_LAUNCH_BLOCKING")
+"""The environment variables by which each call is waited for, once the runtime is opened: the toolkit's, and the core's."""
 
 
 class _ThreadDevice(threading.local):
@@ -82,7 +86,7 @@ def _enter(device: int) -> int:
         # The thread has no known context until this has succeeded.
         thread.generation = thread.stream = None
         if context is None:
-            found.contexts[device] = _open_device(device)
+            found.contexts[device] = _open_device(found, device)
         else:
             call("aclrtSetCurrentContext", context)
         thread.generation, thread.device = _generation, device
@@ -129,6 +133,7 @@ def _open() -> AclSession:
         fail("aclInit", status)
     _session = AclSession(is_ours=status == 0)
     _session.references = 1
+    _session.is_blocking = any(os.environ.get(name) == "1" for name in BLOCKING)
     _register_exit()
     return _session
 
@@ -145,7 +150,36 @@ def _register_exit() -> None:
             os.register_at_fork(after_in_child=_after_fork)
 
 
-def _open_device(device: int) -> int:
+def soc_name() -> str:
+    """Return the name of the chip as the toolkit has it, ``""`` where it does not tell."""
+    name: bytes | None = bind("aclrtGetSocName")()
+    return name.decode(errors="replace") if name else ""
+
+
+def chip() -> Chip:
+    """Return the family of the chips; open the thread's device where none was opened yet."""
+    found = ensure_session().chip
+    assert found is not None  # a device is open
+    return found
+
+
+def is_blocking() -> bool:
+    """Return whether each call is waited for, so that an error of the device is raised by the call."""
+    return ensure_session().is_blocking
+
+
+def set_deterministic(mode: bool) -> None:
+    """Choose algorithms that give the same bits in each run, or the fastest ones, for every opened device."""
+    for device in opened_devices():
+        with guard(device):
+            _set_deterministic(mode=mode)
+
+
+def _set_deterministic(*, mode: bool) -> None:
+    call("aclrtCtxSetSysParamOpt", ACL_OPT_DETERMINISTIC, int(mode))
+
+
+def _open_device(found: AclSession, device: int) -> int:
     count = ctypes.c_uint32()
     call("aclrtGetDeviceCount", ctypes.byref(count))
     if not 0 <= device < count.value:
@@ -157,6 +191,10 @@ def _open_device(device: int) -> int:
     context = ctypes.c_void_p()
     try:
         call("aclrtGetCurrentContext", ctypes.byref(context))
+        if found.chip is None:
+            found.chip = check_chip(soc_name())
+        if is_deterministic():
+            _set_deterministic(mode=True)
     except BackendError:
         reports.destroy("aclrtResetDevice", device)
         raise

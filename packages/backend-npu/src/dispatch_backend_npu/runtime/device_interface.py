@@ -148,6 +148,7 @@ def make() -> DeviceInterface:
         upload=_upload,
         download=_download,
         address=_read_address,
+        deterministic=device.set_deterministic,
         functions={
             "can_device_access_peer": peers.can_access_peer,
             "set_sync_timeout": waiting.set_sync_timeout,

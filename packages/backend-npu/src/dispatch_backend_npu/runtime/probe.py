@@ -13,7 +13,8 @@ from dispatch_core import BackendError
 from ..acl import toolkit
 from ..acl.constants import ACL_ERROR_UNINITIALIZE
 from ..acl.library import bind
-from .device import init
+from .chips import check_chip
+from .device import init, soc_name
 
 
 def _count_devices() -> tuple[int, str]:
@@ -41,11 +42,17 @@ def _count_devices() -> tuple[int, str]:
 
 
 def _describe_fatal() -> str:
-    """Return the fault of the installation by which no operator can run, ``""`` where there is none."""
+    """Return the fault of the installation, or of the chip, by which no operator can run, ``""`` where there is none."""
     from ..acl.installation import find_faults  # only those who ask for devices need it
 
     folder = toolkit.find_folder()
-    return "" if folder is None else next((str(fault) for fault in find_faults(folder) if fault.is_fatal), "")
+    reason = "" if folder is None else next((str(fault) for fault in find_faults(folder) if fault.is_fatal), "")
+    if not reason:
+        try:
+            check_chip(soc_name())
+        except BackendError as error:
+            reason = str(error)
+    return reason
 
 
 def installation_faults() -> list[str]:
@@ -83,10 +90,7 @@ def unavailable_reason() -> str:
 
 def device_name() -> str:
     """Return the chip's own name, ``""`` where there is none; a simulator's name says so."""
-    if not is_available():
-        return ""
-    name: bytes | None = bind("aclrtGetSocName")()
-    return name.decode(errors="replace") if name else ""
+    return soc_name() if is_available() else ""
 
 
 def versions() -> dict[str, str]:

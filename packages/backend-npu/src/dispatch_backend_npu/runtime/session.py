@@ -6,6 +6,8 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, Final
 
+from .chips import Chip
+
 
 class Stage(IntEnum):
     """The order in which functions given to ``at_finalize`` are called: users of a resource before the resource."""
@@ -19,12 +21,27 @@ class Stage(IntEnum):
 class AclSession:
     """The time from the opening of the runtime to its closing, and the objects of other modules for its devices."""
 
-    __slots__ = ("allocators", "contexts", "events", "host", "is_ours", "peers", "references", "streams")
+    __slots__ = (
+        "allocators",
+        "chip",
+        "contexts",
+        "events",
+        "host",
+        "is_blocking",
+        "is_ours",
+        "peers",
+        "references",
+        "streams",
+    )
 
     def __init__(self, *, is_ours: bool) -> None:
         #: Whether this package called ``aclInit`` first, and so has to call ``aclFinalize``.
         self.is_ours = is_ours
         self.references = 0
+        #: The family of the chips, once one of them was opened.
+        self.chip: Chip | None = None
+        #: Whether each call is waited for.
+        self.is_blocking = False
         #: device → the context that all threads share on it.
         self.contexts: dict[int, int] = {}
         self.allocators: dict[int, Any] = {}

@@ -31,6 +31,7 @@ enum {
     RT_STREAM_CONTEXT = 107003,
     RT_EVENT_TIMESTAMP_INVALID = 107006,
     RT_INVALID_HANDLE = 107017,
+    RT_SYSPARAMOPT_NOT_SET = 107021,
     RT_FEATURE_NOT_SUPPORT = 207000,
     RT_MEMORY_ALLOCATION = 207001,
     RT_STREAM_NOT_COMPLETE = 507004,
@@ -106,11 +107,17 @@ bool aclsim_is(const void *handle, aclsim_kind kind);
 
 /* ---- runtime.c, memory.c, stream.c ---- */
 
+/* The options of a context, aclSysParamOpt: determinism, the checks of kernels' memory, consistency, early starts. */
+typedef int aclSysParamOpt;
+enum { SYS_PARAMS = 4 };
+typedef struct { bool is_set; int64_t value; } aclsim_param;
+
 typedef struct {
     aclsim_handle head;
     int32_t device;
     bool is_default;
     aclrtStream default_stream;
+    aclsim_param params[SYS_PARAMS];
 } aclsim_context;
 
 aclError aclsim_current(aclsim_context **context);

@@ -178,10 +178,20 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
     FAIL_LAST();
 }
 
-/* aclrtGetSocName: a static string: a real name, followed by the word simulator. */
+/* aclrtGetSocName: a static string: a real name of the family that DISPATCH_NPU_SIMULATE asks for, followed by the word
+   simulator. */
 const char *aclrtGetSocName(void) {
     QUIET(aclrtGetSocName);
-    return "Ascend910B1 (simulator)";
+    static const char *const names[][2] = {
+        {"910B", "Ascend910B1 (simulator)"},     {"910_93", "Ascend910_9391 (simulator)"},
+        {"910A", "Ascend910A (simulator)"},      {"310P", "Ascend310P3 (simulator)"},
+        {"310B", "Ascend310B1 (simulator)"},     {"950", "Ascend950PR_9579 (simulator)"},
+    };
+    const char *asked = getenv("DISPATCH_NPU_SIMULATE");
+    if (!asked || !asked[0]) return names[0][1];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(asked, names[i][0])) return names[i][1];
+    return "a chip that DISPATCH_NPU_SIMULATE names, but the simulator does not have";
 }
 
 aclError aclrtGetVersion(int32_t *majorVersion, int32_t *minorVersion, int32_t *patchVersion) {
@@ -239,6 +249,30 @@ aclError aclrtGetCurrentContext(aclrtContext *context) {
     aclsim_context *found;
     PASS_ON(aclsim_current(&found));
     *context = found;
+    return 0;
+}
+
+/* aclrtCtxSetSysParamOpt: of the thread's context; 107000 where there is no such option. */
+aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
+    CALL(aclrtCtxSetSysParamOpt);
+    FAIL_FIRST();
+    aclsim_context *context;
+    PASS_ON(aclsim_current(&context));
+    if (opt < 0 || opt >= SYS_PARAMS) REFUSE(RT_PARAM_INVALID, "aclrtCtxSetSysParamOpt: there is no option %d", (int)opt);
+    context->params[opt] = (aclsim_param){true, value};
+    return 0;
+}
+
+/* aclrtCtxGetSysParamOpt: 107021 where it was not set. */
+aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t *value) {
+    CALL(aclrtCtxGetSysParamOpt);
+    FAIL_FIRST();
+    NEED_POINTER(value);
+    aclsim_context *context;
+    PASS_ON(aclsim_current(&context));
+    if (opt < 0 || opt >= SYS_PARAMS) REFUSE(RT_PARAM_INVALID, "aclrtCtxGetSysParamOpt: there is no option %d", (int)opt);
+    if (!context->params[opt].is_set) REFUSE(RT_SYSPARAMOPT_NOT_SET, "aclrtCtxGetSysParamOpt: option %d is not set", (int)opt);
+    *value = context->params[opt].value;
     return 0;
 }
 
