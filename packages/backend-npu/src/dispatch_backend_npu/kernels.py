@@ -78,6 +78,13 @@ BY_HAND: Final = {
     ".ops.losses": """
         nll_loss_forward nll_loss_backward
     """,
+    ".ops.random": """
+        uniform_ normal_ exponential_ bernoulli_.float bernoulli.p random_ random_.to random_.from randperm
+        randperm.generator
+    """,
+    ".ops.dropout": """
+        native_dropout native_dropout_backward
+    """,
     ".ops.indexing": """
         index.Tensor index_put_ masked_fill.Scalar masked_fill.Tensor masked_fill_.Scalar masked_fill_.Tensor
         embedding_dense_backward cat

@@ -95,9 +95,10 @@ class Generator:
         _draw_recorded_numbers()
         with self.lock:
             self._seed = seed % _HIGH
-            for engine in (self.engine, self.host):
-                if engine is not None:
-                    engine.seed(self._seed)
+            if self.engine is not None:
+                self.engine.seed(self._seed)
+            # The next draw of the host's begins from the seed.
+            self.host = None
         return self
 
     def seed(self) -> int:

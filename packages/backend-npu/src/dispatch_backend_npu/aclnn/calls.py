@@ -76,6 +76,8 @@ class CallTemplate:
 
 def _creator_arguments(kind: str, value: Any) -> Any:
     """Return the arguments from which an argument's descriptor is created."""
+    if isinstance(value, ScalarParameter):
+        return value
     if kind.endswith("aclTensor*"):
         return None if value is None else _describe(value)
     if kind.endswith("aclTensorList*"):

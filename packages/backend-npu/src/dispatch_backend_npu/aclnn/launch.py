@@ -36,6 +36,12 @@ class _ThreadLaunches(threading.local):
 _thread: Final = _ThreadLaunches()
 
 
+class CallInteger(int):
+    """An integer that each call brings, as scalars: calls that differ in it alone share their descriptors."""
+
+    __slots__ = ()
+
+
 class PlaceholderBlock:
     """The block of an array that a kernel makes while its launches are collected."""
 
@@ -70,6 +76,11 @@ def allocate_result(spec: TensorMeta) -> AclArray:
     return array
 
 
+def _is_live(kind: str, value: Any) -> bool:
+    """Return whether an argument is a number that is not a part of the template."""
+    return (kind == "const aclScalar*" and value is not None) or value.__class__ is CallInteger
+
+
 def launch(function: str, *values: Any) -> None:
     """Run a function on the current stream; ``values`` are the arguments of its first phase, results included.
 
@@ -87,7 +98,7 @@ def launch(function: str, *values: Any) -> None:
         if isinstance(value, AclArray):
             arrays.append(value)
             key.append((value.spec, value.storage_offset, value.block.nbytes))
-        elif kind == "const aclScalar*" and value is not None:
+        elif _is_live(kind, value):
             key.append(value.__class__)
             numbers.append(value)
         elif isinstance(value, (list, tuple)):
@@ -105,7 +116,7 @@ def launch(function: str, *values: Any) -> None:
         template = CallTemplate(
             function,
             [
-                ScalarParameter(next(indices), value) if kind == "const aclScalar*" and value is not None else value
+                ScalarParameter(next(indices), value) if _is_live(kind, value) else value
                 for kind, value in zip(kinds, values, strict=True)
             ],
         )

@@ -11,6 +11,7 @@ from ..acl.errors import OutOfMemoryError
 from . import allocator, device, peers, waiting
 from .event import Event
 from .memory import allocate_pinned, queue_to_host
+from .philox import PhiloxEngine
 from .probe import device_name
 from .stream import Stream, check_stream, default, peek
 
@@ -149,6 +150,7 @@ def make() -> DeviceInterface:
         download=_download,
         address=_read_address,
         deterministic=device.set_deterministic,
+        generator=PhiloxEngine,
         functions={
             "can_device_access_peer": peers.can_access_peer,
             "set_sync_timeout": waiting.set_sync_timeout,

@@ -2,7 +2,7 @@
 
 The cpu's is as torch writes it, 5,056 bytes, so that each goes on from a state of the other.
 That of a device on whose behalf the host draws is the same. A device's own engine gives bytes; the seed stands before them,
-and the host's part behind them where the host has drawn, too.
+and the host's part behind them where the host has drawn, too. Seed and offset of a Philox engine are 16 bytes, as torch's.
 
 The layout is that of ``at::CPUGeneratorImplState``: the seed, the Mersenne Twister's counters and words, and the normal
 numbers that were drawn but not used.
@@ -77,8 +77,15 @@ def pack_any(state: dict[str, Any]) -> np.ndarray[Any, Any] | None:
     host = b"" if state.get("host") is None else _pack_host(state["host"])
     if host is None:
         return None
+    if not len(host) and _is_philox(engine, state["seed"]):
+        return np.frombuffer(engine, np.uint8).copy()
     head = np.array([state["seed"], len(engine)], "<u8").tobytes()
     return np.frombuffer(head + engine + bytes(host), np.uint8).copy()
+
+
+def _is_philox(engine: bytes, seed: int) -> bool:
+    """Return whether an engine's bytes are the seed and one number more."""
+    return len(engine) == _HEAD and engine[: _HEAD // 2] == seed.to_bytes(_HEAD // 2, "little")
 
 
 def _pack_host(state: dict[str, Any]) -> np.ndarray[Any, Any] | None:
@@ -96,6 +103,8 @@ def unpack_any(data: np.ndarray[Any, Any], is_cpu: bool, by_host: bool) -> dict[
     if data.dtype != np.uint8:
         raise RuntimeError("RNG state must be a torch.ByteTensor")
     whole = np.ascontiguousarray(data).tobytes()
+    if len(whole) == _HEAD:
+        return {"seed": int.from_bytes(whole[: _HEAD // 2], "little"), "engine": whole}
     seed, length = (int(each) for each in np.frombuffer(whole[:_HEAD], "<u8")) if len(whole) >= _HEAD else (0, -1)
     rest = len(whole) - _HEAD - length
     if length < 0 or rest not in (0, _LAYOUT.itemsize):
