@@ -53,7 +53,12 @@ def _make_module_kernel(name: str, module: str, table: str = "KERNELS") -> Kerne
         kernel: Kernel = getattr(import_module(module, __package__), table)[name]
         return kernel
 
-    return _make_lazy(name, find, find)
+    def make() -> Kernel:
+        from .aclnn.composition import composed_where_refused
+
+        return composed_where_refused(name, find())
+
+    return _make_lazy(name, make if table == "KERNELS" else find, find)
 
 
 #: Module → the overloads of its kernels.

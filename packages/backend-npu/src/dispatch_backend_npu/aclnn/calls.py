@@ -15,17 +15,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.shapes import TensorMeta, storage_extent
+from dispatch_core import BackendError
 
 from ..acl import library, reports
 from ..acl.constants import DATA_TYPES
 from ..runtime import allocator
-from ..runtime.device import is_blocking
+from ..runtime.device import chip, is_blocking
 from ..runtime.stream import current
 from .descriptors import Descriptors, int64
+from .dtypes import find_refused
 from .table import PROTOTYPES
 
 if TYPE_CHECKING:
     from ..arrays import AclArray
+
+
+class NotTakenError(BackendError):
+    """A function does not take the scalar types of its arguments; the call is computed in another way."""
 
 
 class ScalarParameter:
@@ -42,7 +48,8 @@ class CallTemplate:
 
     ``values`` are the function's arguments in order: arrays or `TensorMeta` for tensors; lists of these; a
     `ScalarParameter` or a Python number for scalars; lists of integers or booleans; scalar types; numbers and text.
-    ``specs`` describe the results, and ``sizes`` are their sizes in bytes.
+    ``specs`` describe the results, and ``sizes`` are their sizes in bytes. Raises `NotTakenError` for scalar types that the
+    function does not take on the chip.
     """
 
     __slots__ = ("arguments", "function", "pool", "sizes", "spec", "specs")
@@ -54,6 +61,9 @@ class CallTemplate:
         self.sizes = tuple(map(nbytes_of, self.specs))
         kinds = PROTOTYPES[function]
         assert len(kinds) == len(values), function
+        refused = find_refused(function, chip().family, values)
+        if refused:
+            raise NotTakenError(refused)
         self.arguments = tuple(
             [(kind, _creator_arguments(kind, value)) for kind, value in zip(kinds, values, strict=True)]
         )

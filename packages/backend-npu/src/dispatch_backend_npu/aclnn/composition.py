@@ -1,25 +1,51 @@
 """The composite kernels of operators, for calls that a function of aclnn does not take.
 
-A function takes fewer scalar types than its operator, or demands more of other arguments (``TAKES`` and ``CONDITIONS`` of
+A function takes fewer scalar types than its operator (``dtypes``), or demands more of other arguments (``CONDITIONS`` of
 the table). Such a call is composed of other operators, as it is where a backend has no kernel; an operator that cannot be
 composed is computed by the host, and counted.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from collections.abc import Callable
+from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT
 from dispatch_aten.shapes import TensorMeta, cached_rule
 from dispatch_aten.variants import functional_of
 
-from .launch import allocate_result, forbid_collecting, launch
+from .calls import NotTakenError
+from .launch import allocate_result, forbid_collecting
+
+
+class _ThreadCompositions(threading.local):
+    """The operators that the thread composes, each within the one before it."""
+
+    names: tuple[str, ...] = ()
+
+
+_thread: Final = _ThreadCompositions()
 
 
 def compose(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Call an operator's composite kernel; one that writes computes its result apart, and copies it."""
+    """Call an operator's composite kernel; one that writes computes its result apart, and copies it.
+
+    The host computes an operator that its own composition calls.
+    """
     forbid_collecting()
+    outer = _thread.names
+    if name in outer:
+        return dc.host_kernel(f"aten::{name}")(*args, **kwargs)
+    _thread.names = (*outer, name)
+    try:
+        return _compose(name, *args, **kwargs)
+    finally:
+        _thread.names = outer
+
+
+def _compose(name: str, *args: Any, **kwargs: Any) -> Any:
     if name in EXPLICIT:
         specs = cached_rule(name)(*args, **kwargs)
         found = EXPLICIT[name](*args, **kwargs)
@@ -33,11 +59,21 @@ def compose(name: str, *args: Any, **kwargs: Any) -> Any:
     return dc.ops.aten.copy_(args[0], result)
 
 
+def composed_where_refused(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel that composes a call of which a function does not take the scalar types."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return kernel(*args, **kwargs)
+        except NotTakenError:
+            return compose(name, *args, **kwargs)
+
+    return run
+
+
 def _lay_out(array: Any, spec: TensorMeta | None) -> Any:
     """Return a result as the operator's rule describes it: a copy where its parts leave another layout."""
     if array is None or spec is None or array.spec == spec:
         return array
     copy = allocate_result(spec)
-    if spec.numel:
-        launch("aclnnInplaceCopy", copy, array)
-    return copy
+    return dc.ops.aten.copy_(copy, array) if spec.numel else copy

@@ -22,11 +22,11 @@ family     chips
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
 
@@ -34,6 +34,9 @@ from .table import PARAMETERS, PROTOTYPES
 
 #: The families of chips that the table has.
 CHIPS: Final = ("910", "910B", "910_93", "310P", "310B", "950")
+
+FILE: Final = Path(__file__).parent / "dtypes.csv"
+"""The table."""
 
 #: Family → function → argument → the scalar types that are taken, and the doubtful ones.
 _Rows = dict[str, dict[str, dict[str, tuple[frozenset[ScalarType], frozenset[ScalarType]]]]]
@@ -43,7 +46,7 @@ _Rows = dict[str, dict[str, dict[str, tuple[frozenset[ScalarType], frozenset[Sca
 def _rows() -> _Rows:
     found: _Rows = {chip: {} for chip in CHIPS}
     types = cache(lambda text: frozenset([ScalarType[name] for name in text.split()]))
-    with (Path(__file__).parent / "dtypes.csv").open(encoding="utf-8", newline="") as file:
+    with FILE.open(encoding="utf-8", newline="") as file:
         for function, argument, chips, taken, doubtful in csv.reader(file):
             if function == "function":
                 continue
@@ -115,3 +118,26 @@ def doubtful(function: str, chip: str) -> Mapping[str, frozenset[ScalarType]]:
     """
     rows = _function_rows(function, chip)
     return MappingProxyType({argument: found for argument, (_, found) in rows.items() if found})
+
+
+def find_refused(function: str, chip: str, given: Sequence[Any]) -> str:
+    """Return why a family of chips does not take a call, ``""`` where it does.
+
+    ``given`` has a value for each argument of the function: those that have a ``dtype``, and lists of such, are tensors.
+
+    >>> from dispatch_aten.shapes import contiguous
+    >>> find_refused("aclnnRelu", "910B", [contiguous((2,), ScalarType.Double)] * 2)
+    'aclnnRelu takes no float64 as self on 910B'
+    """
+    taken = takes(function, chip)
+    if taken is None:
+        return f"{chip} does not have {function}"
+    for parameter, value in zip(PARAMETERS[function], given, strict=True):
+        types = taken.get(parameter)
+        if types is None:
+            continue
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            dtype = getattr(each, "dtype", None)
+            if isinstance(dtype, ScalarType) and dtype not in types:
+                return f"{function} takes no {dtype.short} as {parameter} on {chip}"
+    return ""

@@ -35,11 +35,11 @@ from .. import arrays
 from ..runtime import allocator, device
 from ..runtime.chips import KEEP_DTYPE
 from . import conditions
-from .calls import CallTemplate, ScalarParameter
+from .calls import CallTemplate, NotTakenError, ScalarParameter
 from .checks import check_overlap, to_device
 from .composition import compose
 from .pools import clear_at_close
-from .table import CONDITIONS, OPERATORS, PROTOTYPES, TAKES
+from .table import CONDITIONS, OPERATORS, PROTOTYPES
 
 #: Names that expressions of the table use besides the overload's arguments and its results.
 _NAMES: Final = {
@@ -132,17 +132,13 @@ class OperatorRow:
             f"row of aten::{name}",
             dict(_NAMES),
         )
-        first = next((each for each in self.tensors if each in kinds), None)
-        tests = [f"{first}.dtype in __taken"] if self.function in TAKES else []
-        tests += [CONDITIONS[name]] if name in CONDITIONS else []
-        #: Return whether the function takes the overload's arguments; None where it takes all.
+        #: Return whether the function takes the overload's arguments; None where it takes all, but for scalar types.
         self.is_taken: Callable[..., bool] | None = None
-        if tests:
-            lines = [f"return {' and '.join(tests)}"]
+        if name in CONDITIONS:
             self.is_taken = make_function(
-                define(f"takes({', '.join(self.arguments)})", lines),
+                define(f"takes({', '.join(self.arguments)})", [f"return {CONDITIONS[name]}"]),
                 f"condition of aten::{name}",
-                _NAMES | {"__taken": TAKES.get(self.function)},
+                dict(_NAMES),
             )
         self._templates, self._learn = self._key.cache(self._make_template)
         clear_at_close(self._templates)
@@ -157,9 +153,8 @@ class OperatorRow:
             "except (AttributeError, KeyError, TypeError):",
             f"    __template, ({given},) = __prepare({given})",
         ]
-        if self.is_taken is not None:
-            call = ", ".join([f"{each}={each}" if each in self._keyword_only else each for each in self.arguments])
-            lines.append(f"    if __template is None: return __compose({call})")
+        call = ", ".join([f"{each}={each}" if each in self._keyword_only else each for each in self.arguments])
+        lines.append(f"    if __template is None: return __compose({call})")
         for number, out in enumerate(self.outs):
             size, spec = ("size", "spec") if len(self.outs) == 1 else (f"sizes[{number}]", f"specs[{number}]")
             lines += [
@@ -202,7 +197,10 @@ class OperatorRow:
             key = None
         positional = len(arguments) - len(self._keyword_only)
         keywords = dict(zip(self._keyword_only, arguments[positional:], strict=True))
-        return self._learn(key, *arguments[:positional], **keywords), arguments
+        try:
+            return self._learn(key, *arguments[:positional], **keywords), arguments
+        except NotTakenError:
+            return None, arguments
 
     def _make_template(self, *args: Any, **kwargs: Any) -> CallTemplate:
         found = self._rule(*args, **kwargs)

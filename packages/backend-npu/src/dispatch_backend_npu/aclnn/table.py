@@ -16,8 +16,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from dispatch_aten.dtypes import ScalarType
-
 #: C types by the abbreviations below; every other type is spelled out.
 _TYPES: Final = {
     "T": "const aclTensor*",
@@ -383,7 +381,7 @@ Eye(int64_t n, int64_t m, T! out)
 #: One row for each overload: the function and its arguments. A name is an argument of the overload; ``out`` is the result,
 #: ``out0``, ``out1`` and ``out2`` are several. Anything else is an expression of these and of the names in
 #: `dispatch_backend_npu.aclnn.row_kernels`. After ``where`` come the function's conditions on its arguments, beside the
-#: scalar types of `TAKES`; other calls are composed. Operators that need more than a row are in `dispatch_backend_npu.ops`.
+#: scalar types of `dtypes`; other calls are composed. Operators that need more than a row are in `dispatch_backend_npu.ops`.
 _ROWS: Final = """
 # Arithmetic.
 add.Tensor                  Add(self, other, alpha, out)
@@ -724,28 +722,6 @@ zero_                       InplaceZero(self)
 """
 
 
-#: Functions that take fewer scalar types than their operators' rules, by the documents of CANN for Atlas A2: that of the
-#: first tensor counts.
-_TAKEN: Final = """
-Float Half BFloat16: Erfinv InplaceErfinv Hardswish InplaceHardswish HardswishBackward HardsigmoidBackward
-Float Half BFloat16: HardtanhBackward LogSigmoidForward LogSigmoidBackward Mish InplaceMish Prelu
-Float Half BFloat16: NanToNum InplaceNanToNum LogAddExp SmoothL1Loss BinaryCrossEntropyWithLogits
-Float Half BFloat16: BinaryCrossEntropy
-Float Half BFloat16: Convolution ConvolutionBackward AvgPool2d AvgPool2dBackward AdaptiveAvgPool2d Im2col Im2colBackward
-Float Half BFloat16: AdaptiveAvgPool2dBackward UpsampleNearest2d UpsampleNearest2dBackward UpsampleBilinear2d
-Float Half BFloat16: UpsampleBilinear2dBackward LayerNorm LayerNormBackward GroupNorm GroupNormBackward BatchNorm
-Float Half BFloat16: BatchNormBackward EmbeddingRenorm
-Float Half BFloat16 Double: AdaptiveMaxPool2d
-Float Half BFloat16 Char Byte Short Int Long: Kthvalue Median MedianDim
-Float Half Double Char Byte Short Int Long: SearchSorted
-Float Half BFloat16 Double Char Byte Short Int Long Bool: Cummax Cummin InplaceIndexCopy InplacePut
-Float Half BFloat16 Int: Hardsigmoid InplaceHardsigmoid
-Float Half BFloat16 Double: Glu
-Float Half BFloat16 Double Char Byte Short Int Long: Hardtanh InplaceHardtanh
-Float Half Double: Lgamma Digamma
-"""
-
-
 def _lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
@@ -772,15 +748,6 @@ def _operators() -> tuple[dict[str, tuple[str, tuple[str, ...]]], dict[str, str]
     return rows, conditions
 
 
-def _scalar_types() -> dict[str, frozenset[ScalarType]]:
-    found = {}
-    for line in _lines(_TAKEN):
-        types, _, functions = line.partition(": ")
-        kinds = frozenset([ScalarType[name] for name in types.split()])
-        found.update({f"aclnn{name}": kinds for name in functions.split()})
-    return found
-
-
 def _split(arguments: str) -> tuple[str, ...]:
     """Split at the commas outside of parentheses."""
     if "(" not in arguments:
@@ -800,6 +767,3 @@ PROTOTYPES, PARAMETERS = _prototypes()
 
 #: Overload of the ``aten`` namespace → function and its arguments, and → its conditions on them.
 OPERATORS, CONDITIONS = _operators()
-
-#: Function → the scalar types of the first tensor that it takes; the others take all that their operators do.
-TAKES: Final = _scalar_types()

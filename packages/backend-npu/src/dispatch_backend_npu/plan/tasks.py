@@ -8,7 +8,7 @@ from typing import Any, Final
 from dispatch_aten.shapes import TensorMeta
 from dispatch_core.planning import Node, Value, filled
 
-from ..aclnn.calls import CallTemplate, ScalarParameter
+from ..aclnn.calls import CallTemplate, NotTakenError, ScalarParameter
 from ..aclnn.launch import PlaceholderBlock, collect_launches
 from ..aclnn.row_kernels import operator_row
 from ..aclnn.table import OPERATORS, PROTOTYPES
@@ -86,7 +86,11 @@ def _read_row(index: int, node: Node, name: str) -> NodeTasks | None:
             numbers.append(found[position].index)
             found[position] = ScalarParameter(len(numbers) - 1, None)
     tensors = [value.index for value in row.list_tensors(*node.arguments, *outputs)]
-    return NodeTasks(index, node, [Task(CallTemplate(row.function, found), tensors, numbers)])
+    try:
+        template = CallTemplate(row.function, found)
+    except NotTakenError:
+        return None
+    return NodeTasks(index, node, [Task(template, tensors, numbers)])
 
 
 class _UnknownLaunchError(Exception):

@@ -21,6 +21,7 @@ from dispatch_core.files.cache_folders import cache_folder, cache_root
 from dispatch_core.surroundings.logs import Log
 
 from ..acl import toolkit
+from ..aclnn.dtypes import FILE as DTYPES
 from .generate import TABLE, generate
 
 _LOG: Final = Log("caches")
@@ -82,7 +83,7 @@ def compiler() -> list[str]:
 def fingerprint() -> str:
     """Return a hash of the sources, so that a folder of another version is never used."""
     digest = hashlib.sha256()
-    for path in (*sorted(SOURCES.iterdir()), TABLE, *sorted(Path(__file__).parent.glob("*.py"))):
+    for path in (*sorted(SOURCES.iterdir()), TABLE, DTYPES, *sorted(Path(__file__).parent.glob("*.py"))):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -13,6 +13,13 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ..acl.constants import DATA_TYPES
+from ..aclnn.dtypes import CHIPS, takes
+from ..aclnn.table import PARAMETERS
+
+#: The bits of all data types, for arguments of which nothing is known.
+_EVERY: Final = (1 << 64) - 1
+
 TABLE: Final = Path(__file__).parent / "operators.txt"
 
 
@@ -169,6 +176,19 @@ def _check(operator: SimulatedOperator) -> str:
     return f"check_loss(call, (int)integer(call, {reduction}))"
 
 
+def _list_masks(function: str) -> list[str]:
+    """Return for each argument of a function the bits of the data types that a tensor may have there, by chip."""
+    found = []
+    for parameter in PARAMETERS[function]:
+        masks = []
+        for chip in CHIPS:
+            taken = takes(function, chip)
+            types = frozenset() if taken is None else taken.get(parameter)
+            masks.append(sum(1 << DATA_TYPES[each] for each in types) if types is not None else _EVERY)
+        found.append(f"{{{', '.join(f'{mask:#x}' for mask in masks)}}}")
+    return found
+
+
 def _entries(operator: SimulatedOperator) -> list[str]:
     """Return the description that both phases share, and the phases."""
     name, arguments = operator.name, operator.arguments
@@ -183,9 +203,10 @@ def _entries(operator: SimulatedOperator) -> list[str]:
     declared = ", ".join(f"{argument.kind.type} {argument.name}" for argument in arguments)
     return [
         f"static const char *const names_{name}[] = {{{names}}};",
+        f"static const uint64_t takes_{name}[][CHIPS] = {{{', '.join(_list_masks(name))}}};",
         f"static const aclsim_operator {name}_ = {{",
         f'"{name}", "{name}GetWorkspaceSize", "{letters}", "{roles}", {len(arguments)}, names_{name},',
-        f"{check}, {run}, {workspace}}};",
+        f"{check}, {run}, {workspace}, takes_{name}}};",
         f"aclnnStatus {name}GetWorkspaceSize({declared}, uint64_t *workspaceSize, aclOpExecutor **executor) {{",
         f"const aclsim_argument arguments[] = {{{fields}}};",
         f"return aclsim_prepare(&{name}_, arguments, workspaceSize, (void **)executor);",

@@ -121,6 +121,9 @@ typedef struct {
 } aclsim_context;
 
 aclError aclsim_current(aclsim_context **context);
+/* The families of chips, in the order of the columns of the dtypes; the one that this process has, and its name. */
+enum { CHIPS = 6 };
+int aclsim_chip(void);
 /* Whether a device may access the memory of another one. */
 bool aclsim_reaches(int32_t device, int32_t peer);
 aclError aclsim_stream_of(aclrtStream stream, aclrtStream *found);
@@ -203,6 +206,7 @@ typedef struct {
     aclnnStatus (*check)(aclsim_call *call);
     void (*run)(aclsim_call *call);
     uint64_t (*workspace)(const aclsim_call *call);
+    const uint64_t (*takes)[CHIPS]; /* for each argument and chip, a bit for each aclDataType that a tensor may have */
 } aclsim_operator;
 
 struct aclsim_call {

@@ -169,6 +169,23 @@ static aclnnStatus check_handles(const aclsim_operator *op, const aclsim_argumen
     return 0;
 }
 
+/* A function that the chip does not have, and a dtype that it does not take there, are 161002 (the functions' pages). */
+static aclnnStatus check_chip(const aclsim_call *call) {
+    const aclsim_operator *op = call->op;
+    int chip = aclsim_chip();
+    for (int i = 0; i < op->count && chip >= 0; i++) {
+        if (op->kinds[i] != 'T' && op->kinds[i] != 'L') continue;
+        uint64_t taken = op->takes[i][chip];
+        if (!taken) REFUSE(ACLNN_PARAM_INVALID, "%s: this chip does not have the function", op->phase_one);
+        for (int64_t j = 0; j < call->arguments[i].count; j++) {
+            aclDataType dtype = call->arguments[i].tensors[j].dtype;
+            if (dtype != ACL_DT_UNDEFINED && !(taken >> (unsigned)dtype & 1))
+                REFUSE(ACLNN_PARAM_INVALID, "%s: this chip takes no %s of data type %d", op->phase_one, op->names[i], (int)dtype);
+        }
+    }
+    return 0;
+}
+
 aclnnStatus aclsim_prepare(const aclsim_operator *op, const aclsim_argument *arguments, uint64_t *size, void **executor) {
     aclsim_scope scope __attribute__((cleanup(aclsim_leave))) = aclsim_enter(op->phase_one, true);
     FAIL_FIRST();
@@ -184,6 +201,7 @@ aclnnStatus aclsim_prepare(const aclsim_operator *op, const aclsim_argument *arg
             for (int64_t j = 0; j < call->arguments[i].count && !status; j++)
                 if (call->arguments[i].tensors[j].dtype != ACL_DT_UNDEFINED)
                     status = check_tensor(op->phase_one, op->names[i], &call->arguments[i].tensors[j]);
+    if (!status) status = check_chip(call);
     if (!status && op->check) status = op->check(call);
     if (status) {
         free(call);

@@ -178,20 +178,25 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
     FAIL_LAST();
 }
 
-/* aclrtGetSocName: a static string: a real name of the family that DISPATCH_NPU_SIMULATE asks for, followed by the word
-   simulator. */
+/* What DISPATCH_NPU_SIMULATE asks for, and a real name of that family, in the order of the columns of the dtypes. */
+static const char *const chips[CHIPS][2] = {
+    {"910A", "Ascend910A (simulator)"},      {"910B", "Ascend910B1 (simulator)"}, {"910_93", "Ascend910_9391 (simulator)"},
+    {"310P", "Ascend310P3 (simulator)"},     {"310B", "Ascend310B1 (simulator)"}, {"950", "Ascend950PR_9579 (simulator)"},
+};
+enum { DEFAULT_CHIP = 1 };
+
+int aclsim_chip(void) {
+    const char *asked = getenv("DISPATCH_NPU_SIMULATE");
+    for (int i = 0; asked && i < CHIPS; i++)
+        if (!strcmp(asked, chips[i][0])) return i;
+    return asked && asked[0] ? -1 : DEFAULT_CHIP;
+}
+
+/* aclrtGetSocName: a static string: the chip's name, followed by the word simulator. */
 const char *aclrtGetSocName(void) {
     QUIET(aclrtGetSocName);
-    static const char *const names[][2] = {
-        {"910B", "Ascend910B1 (simulator)"},     {"910_93", "Ascend910_9391 (simulator)"},
-        {"910A", "Ascend910A (simulator)"},      {"310P", "Ascend310P3 (simulator)"},
-        {"310B", "Ascend310B1 (simulator)"},     {"950", "Ascend950PR_9579 (simulator)"},
-    };
-    const char *asked = getenv("DISPATCH_NPU_SIMULATE");
-    if (!asked || !asked[0]) return names[0][1];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(asked, names[i][0])) return names[i][1];
-    return "a chip that DISPATCH_NPU_SIMULATE names, but the simulator does not have";
+    int chip = aclsim_chip();
+    return chip < 0 ? "a chip that DISPATCH_NPU_SIMULATE names, but the simulator does not have" : chips[chip][1];
 }
 
 aclError aclrtGetVersion(int32_t *majorVersion, int32_t *minorVersion, int32_t *patchVersion) {
