@@ -50,6 +50,7 @@ from .plugins.state import explain_exception
 from .surroundings.distributions import (
     ARRAY_TYPES,
     BACKENDS,
+    COMPANIONS,
     KERNELS,
     OPERATORS,
     STAND_INS,
@@ -71,6 +72,7 @@ __all__ = [
     "BACKENDS",
     "BACKEND_PREFIXES",
     "BLOCK",
+    "COMPANIONS",
     "COMPUTED_FOR",
     "COPIES",
     "FORMS",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from .discovery import loader
 from .errors import BackendError, DevkitNotFoundError
 from .plugins.import_rollback import import_object
-from .surroundings.distributions import BACKENDS, FRONTENDS, TOOLS
+from .surroundings.distributions import BACKENDS, COMPANIONS, FRONTENDS, TOOLS
 
 if TYPE_CHECKING:
     from .devkit import Finding, examine
@@ -34,6 +34,7 @@ __all__ = [
     "Tool",
     "did_you_mean",
     "examine",
+    "find_companions",
     "find_frontends",
     "find_interface",
     "find_plugin",
@@ -156,6 +157,18 @@ def program_name(script: str = "dispatch", module: str = "dispatch_core") -> str
     path = (sys.argv[0] if sys.argv else "").replace("\\", "/")
     name = path.rpartition("/")[2].removesuffix(".exe")
     return name if name == script else f"python -m {module}"
+
+
+def find_companions() -> dict[str, str]:
+    """Return the packages that answer imports beside a library that another one stands in for, by the imported names.
+
+    Distributions name them by entry points of the group ``dispatch_core.companions``. Nothing is imported.
+
+    >>> find_companions().get("torch_acme")
+    """
+    catalog = loader().catalog
+    claims = {name: catalog.usable(COMPANIONS, name) for name in catalog.names(COMPANIONS)}
+    return {name: claim.module for name, claim in claims.items() if claim is not None}
 
 
 def find_frontends() -> dict[str, Any]:

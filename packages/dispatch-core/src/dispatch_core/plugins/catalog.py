@@ -14,6 +14,7 @@ from ..surroundings import distributions
 from ..surroundings.distributions import (
     ARRAY_TYPES,
     BACKENDS,
+    COMPANIONS,
     DISTRIBUTIONS,
     FRONTENDS,
     KERNELS,
@@ -43,6 +44,7 @@ _NOUNS: Final = {
     KERNELS: "provider of kernels",
     TOOLS: "command",
     FRONTENDS: "frontend",
+    COMPANIONS: "companion",
 }
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _VALUE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(\s*:\s*[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")

@@ -34,6 +34,8 @@ FRONTENDS: Final = "dispatch_core.frontends"
 ACCELERATORS: Final = "dispatch_core.accelerators"
 #: A library that another one stands in for → the module that Python imports for it when it starts.
 STAND_INS: Final = "dispatch_core.stand_ins"
+#: A library's package beside one that another library stands in for → the package that answers its imports then.
+COMPANIONS: Final = "dispatch_core.companions"
 #: This project's distributions.
 DISTRIBUTIONS: Final = frozenset(
     {
@@ -50,7 +52,9 @@ DISTRIBUTIONS: Final = frozenset(
         "dispatch-torchlike-as-torch",
     }
 )
-_GROUPS: Final = frozenset({ACCELERATORS, BACKENDS, ARRAY_TYPES, OPERATORS, KERNELS, TOOLS, FRONTENDS, STAND_INS})
+_GROUPS: Final = frozenset(
+    {ACCELERATORS, BACKENDS, ARRAY_TYPES, COMPANIONS, OPERATORS, KERNELS, TOOLS, FRONTENDS, STAND_INS}
+)
 _MENTIONED: Final = "dispatch_core."
 #: The extras that an entry point asks for, which installers have dropped the meaning of.
 _EXTRAS: Final = re.compile(r"\s*\[[^\[\]]*\]\s*$")

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import Any, Final
 
 from dispatch_core.errors import BackendError
@@ -18,6 +19,7 @@ from dispatch_core.inspection import (
     AUTOLOAD,
     BACKENDS,
     BLOCK,
+    COMPANIONS,
     KERNELS,
     OPERATORS,
     STAND_INS,
@@ -48,6 +50,7 @@ _KINDS: Final = {
     ARRAY_TYPES: "array type",
     KERNELS: "kernels",
     STAND_INS: "stand-in for",
+    COMPANIONS: "companion",
 }
 
 
@@ -82,7 +85,7 @@ def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]
         findings = []
     if not names or FRONT in asked:
         findings += front_findings()
-    findings += [found for claim, found in (*_array_types(catalog), *_stand_ins(catalog)) if claim in wanted]
+    findings += [found for claim, found in (*_array_types(catalog), *_beside(catalog)) if claim in wanted]
     with ThreadPoolExecutor(_WORKERS) as pool:
         claims = [(claim, found) for claim, found in _claims(catalog, settings) if claim in wanted | owners]
         tried = pool.map(lambda each: [each[1]] if each[1] else _try_plugin(catalog, each[0], timeout), claims)
@@ -161,6 +164,27 @@ def _stand_ins(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:
                 )
             else:
                 yield claim, _finding(claim, "ok", notes=(module.describe(),))
+
+
+def _companions(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:
+    """Find out which packages answer imports beside a library that another stands in for, and which are not there."""
+    for name in catalog.names(COMPANIONS):
+        for verdict in catalog.verdicts(COMPANIONS, name):
+            claim = verdict.claim
+            if verdict.refusal:
+                yield claim, _finding(claim, verdict.state, verdict.refusal)
+            elif find_spec(claim.module.partition(".")[0]) is None:
+                yield claim, _finding(claim, "failed", f"there is no module {claim.module!r}")
+            else:
+                yield (
+                    claim,
+                    _finding(claim, "ok", notes=(f"import {name} gives {claim.module} where torchlike is torch",)),
+                )
+
+
+def _beside(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:
+    yield from _stand_ins(catalog)
+    yield from _companions(catalog)
 
 
 def _claims(catalog: Catalog, settings: Settings) -> Iterator[tuple[Claim, Finding | None]]:

@@ -37,6 +37,7 @@ from ..names import lazy_names, spelling
 from ..names.public_paths import PublicLoader
 from ..names.torch_modules import MODULES
 from ..shells.operators import name_absent_operators
+from .companions import PREFIX, find_companion
 from .completion import OWN_PACKAGES, complete, complete_loaded, name_class
 from .missing_names import note_asked, note_module, note_use
 
@@ -86,7 +87,7 @@ class Finder:
     """Finds ``torch`` and its submodules among the modules of this package."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
-        """Return the spec of a module of torch, ours or a shell, and of one of ours; None where there is none."""
+        """Return the spec of a module of torch, ours or a shell, of one of ours, and of one beside torch; else None."""
         top = name.partition(".")[0]
         if top == "torch":
             ours = find_ours(name)
@@ -100,7 +101,9 @@ class Finder:
             return spec
         if name == "functorch":
             return ModuleSpec(name, PublicLoader("torchlike.surface.functorch"))  # type: ignore[arg-type]  # as above
-        return self._find_own(name, path, target) if top in OWN_PACKAGES else None
+        if top in OWN_PACKAGES:
+            return self._find_own(name, path, target)
+        return find_companion(name) if top.startswith(PREFIX) else None
 
     def find_distributions(self, context: Any) -> Any:
         """Return the distributions of torch that Python's metadata are asked for; others have theirs from other finders."""
