@@ -5,9 +5,12 @@ from .allocator import (
     allocate,
     empty_cache,
     mem_get_info,
+    memory_fraction,
+    memory_snapshot,
     memory_stats,
     record_stream,
     reset_peak_memory_stats,
+    set_memory_fraction,
 )
 from .device import current as current_device
 from .device import (
@@ -20,6 +23,7 @@ from .device import (
     synchronize,
 )
 from .event import Event
+from .memory import empty_pinned_cache, pinned_memory_stats, reset_pinned_memory_stats
 from .probe import (
     device_count,
     device_name,
@@ -44,6 +48,7 @@ __all__ = [
     "device_count",
     "device_name",
     "empty_cache",
+    "empty_pinned_cache",
     "ensure",
     "finalize",
     "guard",
@@ -52,11 +57,16 @@ __all__ = [
     "is_available",
     "is_initialized",
     "mem_get_info",
+    "memory_fraction",
+    "memory_snapshot",
     "memory_stats",
     "model_directory",
+    "pinned_memory_stats",
     "record_stream",
     "reset_peak_memory_stats",
+    "reset_pinned_memory_stats",
     "set_current",
+    "set_memory_fraction",
     "set_stream",
     "set_sync_timeout",
     "sync_timeout",

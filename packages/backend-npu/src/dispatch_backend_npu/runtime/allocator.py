@@ -16,6 +16,7 @@ import ctypes
 import gc
 import os
 from collections import Counter, deque
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -160,6 +161,9 @@ class Allocator:
         self._malloc, self._release = bind("aclrtMalloc"), bind("aclrtFree")
         self._allocated = self._reserved = self._retries = self._ooms = 0
         self._peak_allocated = self._peak_reserved = 0
+        #: The share of the device's memory that the process may reserve, and the bytes of it; None for all.
+        self._fraction = 1.0
+        self._limit: int | None = None
 
     def allocate(self, nbytes: int, stream: int) -> MemoryBlock:
         """Return a block of at least ``nbytes`` bytes for work on a stream, with undefined contents.
@@ -216,6 +220,8 @@ class Allocator:
     def _ask(self, pointer: ctypes.c_void_p, size: int) -> int:
         if size >= 1 << 63:  # ctypes would pass its lowest 64 bits.
             return ACL_ERROR_RT_MEMORY_ALLOCATION
+        if self._limit is not None and self._reserved + size > self._limit:
+            return ACL_ERROR_STORAGE_OVER_LIMIT
         status: int = self._malloc(ctypes.byref(pointer), size, ACL_MEM_MALLOC_HUGE_FIRST)
         return status
 
@@ -224,6 +230,8 @@ class Allocator:
         status = bind("aclrtGetMemInfo")(ACL_HBM_MEM, ctypes.byref(free), ctypes.byref(total))
         room = "" if status else f" {_format_bytes(free.value)} of its {_format_bytes(total.value)} are free;"
         detail = f" ({message.strip()})" if message.strip() else ""
+        if self._limit is not None:
+            detail += f"; this process may reserve {_format_bytes(self._limit)} of it"
         return (
             f"npu:{self.device} has no room for {_format_bytes(size)};{room} tensors hold {_format_bytes(self._allocated)},"
             f" the cache {_format_bytes(self._reserved - self._allocated)}{detail}"
@@ -315,11 +323,65 @@ class Allocator:
                 "num_ooms": self._ooms,
             }
 
+    @property
+    def fraction(self) -> float:
+        """The share of the device's memory that the process may reserve."""
+        return self._fraction
+
+    def set_fraction(self, fraction: float) -> None:
+        """Limit the memory that is reserved from now on to a share of the device's; that which is reserved stays."""
+        total = mem_get_info(self.device)[1]
+        with self._lock:
+            self._fraction, self._limit = fraction, None if fraction >= 1 else int(total * fraction)
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """Return the segments and the parts of each, named as in torch; neighbours that are in use are one part."""
+        with self._lock:
+            self._reclaim()
+            free: dict[Segment, list[Chunk]] = {}
+            streams: dict[Segment, int] = {segment: stream for stream, segment in self._small.items()}
+            for (stream, _), chunks in self._free.items():
+                for chunk in chunks:
+                    free.setdefault(chunk.segment, []).append(chunk)
+                    streams[chunk.segment] = stream
+            found = []
+            for segment in self._segments.values():
+                blocks = list(_list_blocks(segment, free.get(segment, [])))
+                used = sum(block["size"] for block in blocks if block["state"] == "active_allocated")
+                found.append(
+                    {
+                        "device": self.device,
+                        "address": segment.pointer,
+                        "total_size": segment.size,
+                        "allocated_size": used,
+                        "active_size": used,
+                        "stream": streams.get(segment, 0),
+                        "segment_type": "large" if segment.chunks == 1 and segment.cursor == segment.size else "small",
+                        "blocks": blocks,
+                    }
+                )
+            return found
+
     def reset_peaks(self) -> None:
         """Reset the peaks to the current values."""
         with self._lock:
             self._reclaim()
             self._peak_allocated, self._peak_reserved = self._allocated, self._reserved
+
+
+def _list_blocks(segment: Segment, free: list[Chunk]) -> Iterator[dict[str, Any]]:
+    """List the parts of a segment in their order: free chunks, what is in use between them, and what is not carved yet."""
+    at = segment.pointer
+    end = at + segment.cursor
+    for chunk in sorted(free, key=lambda chunk: chunk.pointer):
+        if chunk.pointer > at:
+            yield {"address": at, "size": chunk.pointer - at, "state": "active_allocated"}
+        yield {"address": chunk.pointer, "size": chunk.size, "state": "inactive"}
+        at = chunk.pointer + chunk.size
+    if at < end:
+        yield {"address": at, "size": end - at, "state": "active_allocated"}
+    if end < segment.pointer + segment.size:
+        yield {"address": end, "size": segment.pointer + segment.size - end, "state": "inactive"}
 
 
 def _format_bytes(nbytes: int) -> str:
@@ -389,6 +451,25 @@ def mem_get_info(device: int | None = None) -> tuple[int, int]:
     with guard(device):
         call("aclrtGetMemInfo", ACL_HBM_MEM, ctypes.byref(free), ctypes.byref(total))
     return free.value, total.value
+
+
+def set_memory_fraction(fraction: float) -> None:
+    """Limit the memory that this process reserves on the thread's device to a share of it."""
+    current_allocator().set_fraction(fraction)
+
+
+def memory_fraction() -> float:
+    """Return the share of the thread's device that this process may reserve."""
+    return current_allocator().fraction
+
+
+def memory_snapshot() -> list[dict[str, Any]]:
+    """Return the segments of every opened device; see ``Allocator.snapshot``."""
+    found: list[dict[str, Any]] = []
+    for device in opened_devices():
+        with guard(device):
+            found += current_allocator().snapshot()
+    return found
 
 
 def _close(device: int) -> None:

@@ -16,7 +16,7 @@ from dispatch_core.forks import Order, forkable
 from ..acl.constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
 from ..acl.library import call, call_each
 from .allocator import size_class
-from .device import ensure_session
+from .device import ensure_session, is_initialized
 from .event import Event
 from .session import Stage, at_finalize
 from .stream import Stream, current, peek
@@ -127,33 +127,80 @@ def _queue(destination: int, source: int, nbytes: int, kind: int, stream: Stream
     stream.is_busy = True
 
 
+#: The counts of pinned memory: blocks in all, their bytes, blocks that are held, their bytes.
+_COUNTS: Final = ("allocations", "allocated_bytes", "active_requests", "active_bytes")
+
+
 class _PinnedMemory:
     """All pinned memory, and the free part of it by size."""
 
     def __init__(self) -> None:
         self.lock: Final = forkable(Order.MEMORY)
-        self.pointers: Final[list[int]] = []
+        #: Pointer → size.
+        self.pointers: Final[dict[int, int]] = {}
         self.free: Final[dict[int, list[int]]] = {}
         #: Pointer, size and last uses of collected blocks; finalizers append to it.
         self.returned: Final[deque[tuple[int, int, tuple[Event, ...]]]] = deque()
+        #: Count → present, highest, taken in all, given back in all.
+        self.counts: Final = {name: {"current": 0, "peak": 0, "allocated": 0, "freed": 0} for name in _COUNTS}
 
     def take(self, size: int) -> int:
         with self.lock:
-            for _ in range(len(self.returned)):
-                pointer, length, events = self.returned.popleft()
-                if not all(has_answered(event.device) for event in events):
-                    continue  # Never used again: a device that did not answer may still write there.
-                if all(event.query() for event in events):
-                    self.free.setdefault(length, []).append(pointer)
-                else:
-                    self.returned.append((pointer, length, events))
+            self._reclaim()
             free = self.free.get(size)
             if free:
-                return free.pop()
-            found = ctypes.c_void_p()
-            call("aclrtMallocHost", ctypes.byref(found), size)
-            self.pointers.append(found.value or 0)
-            return self.pointers[-1]
+                pointer = free.pop()
+            else:
+                found = ctypes.c_void_p()
+                call("aclrtMallocHost", ctypes.byref(found), size)
+                pointer = found.value or 0
+                self.pointers[pointer] = size
+                self._count("allocations", 1)
+                self._count("allocated_bytes", size)
+            self._count("active_requests", 1)
+            self._count("active_bytes", size)
+            return pointer
+
+    def empty_cache(self) -> None:
+        """Give blocks that nothing holds back to the runtime."""
+        with self.lock:
+            self._reclaim()
+            unused = [pointer for pointers in self.free.values() for pointer in pointers]
+            self.free.clear()
+            for pointer in unused:
+                self._count("allocated_bytes", -self.pointers.pop(pointer))
+                self._count("allocations", -1)
+            call_each("aclrtFreeHost", unused)
+
+    def stats(self) -> dict[str, int]:
+        with self.lock:
+            self._reclaim()
+            return {f"{name}.{each}": count for name, counts in self.counts.items() for each, count in counts.items()}
+
+    def reset(self, parts: tuple[str, ...]) -> None:
+        with self.lock:
+            self._reclaim()
+            for counts in self.counts.values():
+                counts.update((each, counts["current"] if each == "peak" else 0) for each in parts)
+
+    def _reclaim(self) -> None:
+        """Keep collected blocks for others, once the streams have passed their last uses."""
+        for _ in range(len(self.returned)):
+            pointer, length, events = self.returned.popleft()
+            if not all(has_answered(event.device) for event in events):
+                continue  # Never used again: a device that did not answer may still write there.
+            if all(event.query() for event in events):
+                self.free.setdefault(length, []).append(pointer)
+                self._count("active_requests", -1)
+                self._count("active_bytes", -length)
+            else:
+                self.returned.append((pointer, length, events))
+
+    def _count(self, name: str, change: int) -> None:
+        counts = self.counts[name]
+        counts["current"] += change
+        counts["peak"] = max(counts["peak"], counts["current"])
+        counts["allocated" if change > 0 else "freed"] += abs(change)
 
 
 class HostBlock:
@@ -192,6 +239,31 @@ class HostBlock:
 def allocate_pinned(nbytes: int) -> HostBlock:
     """Return host memory with which a stream's copies can work while the host goes on."""
     return HostBlock(nbytes)
+
+
+def _opened_memory() -> _PinnedMemory | None:
+    found: _PinnedMemory | None = ensure_session().host if is_initialized() else None
+    return found
+
+
+def pinned_memory_stats() -> dict[str, int]:
+    """Return the counts of pinned memory under torch's names; none where there has been no such memory."""
+    host = _opened_memory()
+    return {} if host is None else host.stats()
+
+
+def reset_pinned_memory_stats(*parts: str) -> None:
+    """Set peaks (``"peak"``) to the present counts, or sums (``"allocated"``, ``"freed"``) to 0."""
+    host = _opened_memory()
+    if host is not None:
+        host.reset(parts)
+
+
+def empty_pinned_cache() -> None:
+    """Give pinned memory that nothing holds back to the runtime."""
+    host = _opened_memory()
+    if host is not None:
+        host.empty_cache()
 
 
 def _close(device: int) -> None:
