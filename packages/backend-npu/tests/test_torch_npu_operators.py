@@ -37,13 +37,13 @@ def rms(x, gamma, epsilon):
     return x * rstd * gamma, rstd
 
 
-def normed(x, dims, epsilon):
+def norm(x, dims, epsilon):
     mean = x.mean(dims, keepdims=True)
     rstd = 1 / np.sqrt(x.var(dims, keepdims=True) + epsilon)
     return (x - mean) * rstd, mean, rstd
 
 
-def turned(x, mode):
+def turn(x, mode):
     if mode == "half":
         first, second = np.split(x, 2, -1)
         return np.concatenate([-second, first], -1)
@@ -59,15 +59,15 @@ X, Y, G, B = draw(2, 3, 8), draw(2, 3, 8, seed=1), draw(8, seed=2), draw(8, seed
 HALVES = np.split(X.astype(float), 2, -1)
 MASK = draw(2, 3, 8, seed=4) > 0
 HIDDEN = np.where(MASK, -10000.0, X.astype(float) * 0.5)
-DEEP = normed(0.3 * X.astype(float) + Y, (-1,), 1e-6)
-GROUPS = normed(draw(2, 4, 3).astype(float).reshape(2, 2, 6), (-1,), 1e-5)
+DEEP = norm(0.3 * X.astype(float) + Y, (-1,), 1e-6)
+GROUPS = norm(draw(2, 4, 3).astype(float).reshape(2, 2, 6), (-1,), 1e-5)
 GROUPED = GROUPS[0].reshape(2, 4, 3) * B[:4, None] + G[:4, None]
 NAMES = {
     "npu_rms_norm": ((X, G), rms(X.astype(float), G, 1e-6)),
     "npu_rms_norm of matrices": ((X, draw(3, 8), 1e-3), rms(X.astype(float), draw(3, 8), 1e-3)),
     "npu_add_rms_norm": ((X, Y, G), (*rms(X.astype(float) + Y, G, 1e-6), X + Y)),
     "npu_deep_norm": ((X, Y, B, G), (DEEP[1], DEEP[2], DEEP[0] * G + B)),
-    "npu_layer_norm_eval": ((X, [8], G, B), normed(X.astype(float), (-1,), 1e-5)[0] * G + B),
+    "npu_layer_norm_eval": ((X, [8], G, B), norm(X.astype(float), (-1,), 1e-5)[0] * G + B),
     "npu_group_norm_silu": (
         (draw(2, 4, 3), B[:4], G[:4], 2),
         (GROUPED * sigmoid(GROUPED), GROUPS[1][..., 0], GROUPS[2][..., 0]),
@@ -84,10 +84,10 @@ NAMES = {
     "npu_silu": ((X,), X * sigmoid(X.astype(float))),
     "npu_mish": ((X,), X * np.tanh(np.log1p(np.exp(X.astype(float))))),
     "npu_scaled_masked_softmax": ((X, MASK, 0.5), softmax(HIDDEN)),
-    "npu_rotary_mul": ((X, Y, X[::-1]), X * Y + turned(X, "half") * X[::-1]),
-    "npu_rotary_mul of pairs": ((X, Y, X[::-1], "interleave"), X * Y + turned(X, "interleave") * X[::-1]),
+    "npu_rotary_mul": ((X, Y, X[::-1]), X * Y + turn(X, "half") * X[::-1]),
+    "npu_rotary_mul of pairs": ((X, Y, X[::-1], "interleave"), X * Y + turn(X, "interleave") * X[::-1]),
     "npu_rotary_mul by a matrix": ((X, Y, G, "half", draw(8, 8)), X * Y + X @ draw(8, 8) * G),
-    "npu_apply_rotary_pos_emb": ((X, Y, G, B), (X * G + turned(X, "half") * B, Y * G + turned(Y, "half") * B)),
+    "npu_apply_rotary_pos_emb": ((X, Y, G, B), (X * G + turn(X, "half") * B, Y * G + turn(Y, "half") * B)),
     "npu_confusion_transpose": ((X, (1, 0, 2), (3, 16), True), X.transpose(1, 0, 2).reshape(3, 16)),
     "npu_confusion_transpose after": ((X, (1, 0, 2), (6, 2, 4), False), X.reshape(6, 2, 4).transpose(1, 0, 2)),
     "npu_transpose": ((X, (2, 0, 1)), X.transpose(2, 0, 1)),
