@@ -90,6 +90,9 @@ BY_HAND: Final = {
     ".ops.dropout": """
         native_dropout native_dropout_backward
     """,
+    ".ops.selection": """
+        nonzero masked_select
+    """,
     ".ops.indexing": """
         index.Tensor index_put_ masked_fill.Scalar masked_fill.Tensor masked_fill_.Scalar masked_fill_.Tensor
         embedding_dense_backward cat

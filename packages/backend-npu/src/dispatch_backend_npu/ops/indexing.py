@@ -1,7 +1,7 @@
 """Indexing by arrays, and lists of arrays, whose arguments aclnn takes in another form.
 
-A mask among indices represents the positions of its true elements. Their number is known on the device alone, so the host
-finds the positions; writing one value where a mask is true does not need them.
+A mask among indices represents the positions of its true elements, whose number is read from the device; writing one value
+where a mask is true does not need them.
 """
 
 from __future__ import annotations
@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import HasSpec, cached_rule, check_output_shape, contiguous, is_expanded
 
 from ..aclnn.checks import check_overlap, to_device
-from ..aclnn.launch import allocate_result, forbid_collecting, launch
+from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 from .copy import KERNELS as COPIES
 from .reduction import KERNELS as REDUCTIONS
+from .selection import find_positions
 from .view import KERNELS as VIEWS
 
 _MASKS: Final = (ScalarType.Bool, ScalarType.Byte)
 _UNSIGNED: Final = (1 << 64) - 1
 
-_nonzero: Final = dc.host_kernel("aten::nonzero")
 _index_rule: Final = cached_rule("index.Tensor")
 _index_put_rule: Final = cached_rule("index_put_")
 
@@ -33,8 +32,7 @@ def _positions(indices: Sequence[Any]) -> list[Any]:
     replaced: list[Any] = []
     for index in indices:
         if isinstance(index, HasSpec) and index.dtype in _MASKS:
-            forbid_collecting()
-            replaced += VIEWS["unbind.int"](_nonzero(index), 1)
+            replaced += VIEWS["unbind.int"](find_positions(index), 1)
         else:
             replaced.append(index)
     return replaced

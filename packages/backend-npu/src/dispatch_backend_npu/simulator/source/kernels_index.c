@@ -332,3 +332,59 @@ void kernel_index_put(aclsim_call *call) {
     }
     scratch_done();
 }
+
+/* ---- Positions and elements of a mask: the result may have room for more, which stays as it is ---- */
+
+static int64_t count_true(const cell *cells, int64_t count, bool real) {
+    int64_t found = 0;
+    for (int64_t i = 0; i < count; i++) found += real ? cells[i].f != 0 : cells[i].i != 0;
+    return found;
+}
+
+aclnnStatus check_nonzero(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0), *out = tensor(call, 1);
+    if (out->dtype != ACL_INT64) return bad(call, "out must be of int64");
+    return out->rank == 2 && out->sizes[0] == self->rank ? 0 : bad(call, "out has a row for each dimension");
+}
+
+/* The rows lie one behind the other, each as long as there are positions. */
+void kernel_nonzero(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0);
+    const bool real = moves_real(self);
+    const int64_t count = aclsim_numel(self);
+    const cell *cells = load(self, real);
+    const int64_t found = count_true(cells, count, real);
+    aclTensor packed = *tensor(call, 1);
+    int64_t where[MAX_DIMS], n = 0;
+    if (found * self->rank <= packed.storage - packed.offset)
+        for (int64_t i = 0; i < count; i++) {
+            if (!(real ? cells[i].f != 0 : cells[i].i != 0)) continue;
+            positions(self, i, where);
+            for (int d = 0; d < self->rank; d++) write_at(&packed, packed.offset + d * found + n, (cell){.i = where[d]}, false);
+            n++;
+        }
+    scratch_done();
+}
+
+aclnnStatus check_masked_select(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0), *mask = tensor(call, 1), *out = tensor(call, 2);
+    aclTensor wide;
+    if (mask->dtype != ACL_BOOL && mask->dtype != ACL_UINT8) return bad(call, "mask must be of bool or uint8");
+    if (out->rank != 1) return bad(call, "out must be a vector");
+    if (self->dtype != out->dtype) return bad(call, "self and out have different dtypes");
+    if (broadcast(call, &wide) < 0) return bad(call, "the shapes of self and mask do not broadcast");
+    return aclsim_numel(out) == aclsim_numel(&wide) ? 0 : bad(call, "out has room for every element");
+}
+
+void kernel_masked_select(aclsim_call *call) {
+    aclTensor wide;
+    broadcast(call, &wide);
+    const aclTensor self = expanded(tensor(call, 0), wide.sizes, wide.rank), mask = expanded(tensor(call, 1), wide.sizes, wide.rank);
+    aclTensor out = *tensor(call, 2);
+    const bool real = moves_real(&self);
+    const cell *cells = load(&self, real), *kept = load(&mask, false);
+    int64_t n = 0;
+    for (int64_t i = 0; i < aclsim_numel(&wide); i++)
+        if (kept[i].i) write_at(&out, out.offset + out.strides[0] * n++, cells[i], real);
+    scratch_done();
+}
