@@ -6,9 +6,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from dispatch_aten.shapes import TensorMeta
-
 from ..acl import library, reports
+from ..acl.constants import ACLNN_ERR_INNER
 from ..aclnn.calls import CallTemplate, ScalarParameter, is_same_scalar
 from ..aclnn.descriptors import Descriptors
 
@@ -22,6 +21,7 @@ class RepeatedExecutor:
         "_descriptors",
         "_executor",
         "_first",
+        "_is_refused",
         "_name",
         "_scalars",
         "addresses",
@@ -33,12 +33,10 @@ class RepeatedExecutor:
         "size",
     )
 
-    def __init__(
-        self, template: CallTemplate, places: Sequence[tuple[int, int] | None], numbers: tuple[Any, ...]
-    ) -> None:
+    def __init__(self, template: CallTemplate, places: Sequence[tuple[int, int]], numbers: tuple[Any, ...]) -> None:
         self.numbers = numbers
         #: For each tensor the offset in its block, and the bytes of the block.
-        self.places: list[tuple[int, int]] = []
+        self.places = list(places)
         self._name = f"{template.function}GetWorkspaceSize"
         self._first, self.second = library.bind(self._name), library.bind(template.function)
         self._descriptors = descriptors = Descriptors()
@@ -52,9 +50,9 @@ class RepeatedExecutor:
                 self._scalars.append((index, argument.index))
                 value = numbers[argument.index]
             elif kind.endswith("aclTensor*"):
-                value = argument and self._describe(argument, next(begins))
+                value = argument and (argument[0], *next(begins))
             elif kind.endswith("aclTensorList*"):
-                value = [self._describe(each, next(begins)) for each in argument]
+                value = [(each[0], *next(begins)) for each in argument]
             self._arguments.append(descriptors.add(kind, value))
         #: The addresses that the descriptors hold, and those that the executor holds.
         self._descriptor_addresses = [0] * len(descriptors.tensors)
@@ -64,18 +62,15 @@ class RepeatedExecutor:
         self.handle = 0
         self.size = 0
         self.is_repeatable = False
-
-    def _describe(
-        self, described: tuple[TensorMeta, int, int], place: tuple[int, int] | None
-    ) -> tuple[TensorMeta, int, int]:
-        """Return the description of a tensor at a place; one that is not there yet is taken to have a block of its own."""
-        spec, *own = described
-        offset, nbytes = own if place is None else place
-        self.places.append((offset, nbytes))
-        return spec, offset, nbytes
+        #: Whether repetition was refused for these numbers.
+        self._is_refused = False
 
     def prepare(self, pointers: Sequence[int], numbers: tuple[Any, ...]) -> None:
-        """Do the first phase; an older executor is destroyed."""
+        """Do the first phase; an older executor is destroyed.
+
+        The toolkit keeps a cache of calls that have run. What it answers from there, as what another processor computes, is
+        not repeatable: the first phase is done again for every run, and answered by that cache.
+        """
         tensors = self._descriptors.tensors
         for index, pointer in enumerate(pointers):
             if pointer and self._descriptor_addresses[index] != pointer:
@@ -85,9 +80,9 @@ class RepeatedExecutor:
             if not is_same_scalar(numbers[index], self.numbers[index]):
                 held = self._arguments[argument]
                 self._arguments[argument] = self._descriptors.replace_scalar(held, numbers[index])
+                self._is_refused = False
         self.numbers = numbers
-        if self.handle:
-            library.call("aclDestroyAclOpExecutor", self.release())
+        self.discard()
         size, executor = ctypes.c_uint64(), ctypes.c_void_p()
         # Owned before it is there, so that an interrupt between leaves nothing behind.
         self._descriptors.own("aclDestroyAclOpExecutor", executor)
@@ -97,11 +92,19 @@ class RepeatedExecutor:
             library.fail(self._name, status)
         self.size, self._executor, self.handle = size.value, executor, executor.value or 0
         self.addresses = list(pointers)
-        status = library.bind("aclSetAclOpExecutorRepeatable")(executor)
-        self.is_repeatable = not status
-        if status:
-            # The first phase is done again for every run.
-            reports.report("aclSetAclOpExecutorRepeatable", status)
+        self.is_repeatable = False
+        if not self._is_refused:
+            status = library.bind("aclSetAclOpExecutorRepeatable")(executor)
+            self.is_repeatable, self._is_refused = not status, status == ACLNN_ERR_INNER
+            if self._is_refused:
+                library.recent_message()  # which is not a later failure's
+            elif status:
+                reports.report("aclSetAclOpExecutorRepeatable", status)
+
+    def discard(self) -> None:
+        """Destroy the executor, if there is one."""
+        if self.handle:
+            library.call("aclDestroyAclOpExecutor", self.release())
 
     def move(self, pointers: Sequence[int]) -> None:
         """Set the addresses of the arrays that have moved, in a repeatable executor."""

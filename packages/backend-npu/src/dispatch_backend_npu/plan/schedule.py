@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from dispatch_core import PlannedStep, Program
+from dispatch_core.planning import Node
 
 from ..aclnn import pools
 from ..aclnn.calls import nbytes_of
@@ -42,6 +43,8 @@ class Schedule:
                 if value.index not in in_arena
             ]
         )
+        #: Views that kernels make between the steps.
+        self.views = tuple([NodeTasks(index, node, ()) for index, node in enumerate(program.nodes) if _is_view(node)])
         #: Where temporaries stand, for which the plan's list of values has no entry.
         self.room = (None,) * sum(len(node_tasks.temporaries) for node_tasks in planned)
 
@@ -87,6 +90,12 @@ class Schedule:
                 return state
 
 
+def _is_view(node: Node) -> bool:
+    """Return whether a node makes other descriptions of its inputs' memory, and writes nothing."""
+    places = {value.place for value in node.inputs() if value.number is None}
+    return not node.written and all(value is not None and value.place in places for value in node.outputs)
+
+
 def _second_phase(number: int, free: Sequence[tuple[int, int]], node_tasks: NodeTasks, *, marks: bool) -> _Run:
     """Make the function that executes a task; ``free`` are position and index of tensors that may lie anywhere.
 
@@ -96,9 +105,11 @@ def _second_phase(number: int, free: Sequence[tuple[int, int]], node_tasks: Node
     def run(values: list[Any]) -> None:
         state = values[-1]
         executor = state.ready[number]
-        if executor is None:
-            state.run_kernel((number,), node_tasks, values)
-            return
+        if executor is None or not executor.handle:
+            executor = state.prepare_late(number, values)
+            if executor is None:
+                state.run_kernel((number,), node_tasks, values)
+                return
         addresses, places = executor.addresses, executor.places
         for position, index in free:
             array = values[index]
@@ -121,7 +132,7 @@ def _in_sequence(runs: Sequence[_Run], numbers: Sequence[int], node_tasks: NodeT
 
     def run(values: list[Any]) -> None:
         state = values[-1]
-        if state.runs_kernels or any(state.ready[number] is None for number in numbers):
+        if state.runs_kernels or not state.errors.keys().isdisjoint(numbers):
             state.run_kernel(numbers, node_tasks, values)
             return
         for each in runs:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ..acl import library
@@ -14,7 +15,7 @@ from ..runtime.stream import current
 from .executor import RepeatedExecutor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from .schedule import Schedule
     from .tasks import NodeTasks
@@ -27,7 +28,6 @@ class RunState:
 
     __slots__ = (
         "_arena",
-        "_errors",
         "_executors",
         "_inner",
         "_is_complete",
@@ -37,6 +37,7 @@ class RunState:
         "_space",
         "_stream",
         "_workspace",
+        "errors",
         "generation",
         "ready",
         "runs_kernels",
@@ -47,7 +48,8 @@ class RunState:
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self._executors: list[RepeatedExecutor | None] = [None] * len(schedule.tasks)
-        self._errors: dict[int, Exception] = {}
+        #: Task → the error of its first phase.
+        self.errors: dict[int, Exception] = {}
         #: Whether every first phase is done, and the size of the workspace that they need.
         self._is_complete, self._need = False, 0
         #: Index and array of results that are not kept, without a block between two runs.
@@ -96,28 +98,41 @@ class RunState:
                     for number in range(len(schedule.tasks)):
                         self._attempt(self._follow, number, values)
         if self._is_complete:
-            for number in schedule.numbered:
-                if number not in self._errors and not self._has_same_numbers(number, values):
-                    self._attempt(self._prepare, number, values)
+            changed = [
+                number
+                for number in schedule.numbered
+                if number not in self.errors and not self._has_same_numbers(number, values)
+            ]
+            self._look_ahead(values, changed)
+            for number in changed:
+                self._attempt(self._prepare_now, number, values)
         else:
+            self._look_ahead(values, self._executors)
             for number, executor in enumerate(self._executors):
                 if executor is None or not executor.handle or not self._has_same_numbers(number, values):
-                    self._attempt(self._prepare, number, values)
+                    self._attempt(self._prepare_now, number, values)
                 else:
                     self._attempt(self._follow, number, values)
-            self._is_complete = not self._errors and all(
+            self._is_complete = not self.errors and all(
                 each is not None and each.is_repeatable for each in self._executors
             )
         self._reserve()
 
+    def _look_ahead(self, values: list[Any], needed: Collection[object]) -> None:
+        """Make the views that kernels make in between, as far as their bases are there: a first phase needs addresses."""
+        for node_tasks in self._schedule.views if needed else ():
+            if all(values[value.index] is not None for value in node_tasks.node.inputs()):
+                with suppress(Exception):  # raised by the node's own step
+                    node_tasks.run_kernel(values)
+
     def _attempt(self, action: Callable[[int, list[Any]], object], number: int, values: list[Any]) -> None:
         """Call ``action`` for a task; its error is kept for the task's own step."""
-        if number in self._errors:
+        if number in self.errors:
             return
         try:
             action(number, values)
         except Exception as error:  # noqa: BLE001  # raised by the step
-            self._errors[number] = error
+            self.errors[number] = error
             self._executors[number] = None
 
     def _reserve(self) -> None:
@@ -136,35 +151,55 @@ class RunState:
     def _arrays(self, number: int, values: list[Any]) -> list[Any]:
         return [values[index] for index in self._schedule.tasks[number].tensors]
 
+    def _prepare_now(self, number: int, values: list[Any]) -> None:
+        """Do a first phase before the first step, unless an array is not there yet: then the task's own step does it."""
+        if None not in self._arrays(number, values):
+            self._prepare(number, values)
+        else:
+            executor = self._executors[number]
+            if executor is not None:
+                executor.discard()
+
     def _prepare(self, number: int, values: list[Any]) -> RepeatedExecutor:
-        """Do a first phase for the arrays of this run; an array that is not there yet is taken to have the offset 0."""
+        """Do a first phase for the arrays of this run."""
         task = self._schedule.tasks[number]
         arrays = self._arrays(number, values)
         places = list(map(self._place, task.tensors, arrays))
         numbers = tuple([values[index] for index in task.numbers])
         executor = self._executors[number]
         self._executors[number] = None
-        if executor is None or not _fit(places, executor.places):
+        if executor is None or places != executor.places:
             executor = RepeatedExecutor(task.template, places, numbers)
-        executor.prepare([0 if array is None else array.block.pointer for array in arrays], numbers)
+        executor.prepare([array.block.pointer for array in arrays], numbers)
         self._executors[number] = executor
         self._need = max(self._need, executor.size)
         return executor
 
-    def _place(self, index: int, array: Any) -> tuple[int, int] | None:
-        """Return the offset of an array in its block, and the bytes of the block; None for one that is not there yet."""
-        place = self._places.get(index)
-        return place if place is not None or array is None else (array.storage_offset, array.block.nbytes)
+    def _place(self, index: int, array: Any) -> tuple[int, int]:
+        """Return the offset of an array in its block, and the bytes of the block."""
+        return self._places.get(index) or (array.storage_offset, array.block.nbytes)
 
     def _follow(self, number: int, values: list[Any]) -> RepeatedExecutor:
         """Return an executor for the arrays of this run, wherever they lie; arrays that are not there yet are skipped."""
         executor = self._executors[number]
         assert executor is not None
         arrays = self._arrays(number, values)
-        places = map(self._place, self._schedule.tasks[number].tensors, arrays)
-        if not executor.is_repeatable or not _fit(places, executor.places):
+        fits = all(
+            array is None or self._place(index, array) == place
+            for index, array, place in zip(self._schedule.tasks[number].tensors, arrays, executor.places, strict=True)
+        )
+        if executor.is_repeatable and fits:
+            executor.move([0 if array is None else array.block.pointer for array in arrays])
+        elif None not in arrays:
             return self._prepare(number, values)
-        executor.move([0 if array is None else array.block.pointer for array in arrays])
+        return executor
+
+    def prepare_late(self, number: int, values: list[Any]) -> RepeatedExecutor | None:
+        """Do a first phase in the task's own step; return None where the kernel has to run instead."""
+        if self.runs_kernels or number in self.errors:
+            return None
+        executor = self._prepare(number, values)
+        self._reserve()
         return executor
 
     def follow(self, number: int, values: list[Any]) -> RepeatedExecutor:
@@ -176,9 +211,9 @@ class RunState:
     def run_kernel(self, numbers: Sequence[int], node_tasks: NodeTasks, values: list[Any]) -> None:
         """Run the kernel of a node, or raise the error that a first phase of one of its tasks has raised."""
         for number in numbers:
-            if number in self._errors:
+            if number in self.errors:
                 self.mark()
-                raise self._errors[number]
+                raise self.errors[number]
         node_tasks.run_kernel(values)
 
     def release(self, number: int, status: int) -> None:
@@ -201,14 +236,9 @@ class RunState:
             return
         self._stream.is_busy = True
         self._stream.synchronize()
-        if self._errors:
+        if self.errors:
             return
         for _, array in self._inner:
             array.block = None
         self._stream = self._space = self._workspace = self.workspace = None
         self._schedule.states.append(self)
-
-
-def _fit(places: Iterable[tuple[int, int] | None], held: Sequence[tuple[int, int]]) -> bool:
-    """Return whether arrays lie as an executor's do; those that are not there yet fit."""
-    return all(place is None or place == other for place, other in zip(places, held, strict=True))
