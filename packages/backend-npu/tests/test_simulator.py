@@ -226,9 +226,36 @@ def test_memory_that_cannot_be_had(acl, simulator):
 
 def test_memory_is_rounded_and_aligned(acl, simulator):
     before, pointer = simulator.memory().live, ctypes.c_void_p()
-    assert acl.aclrtMalloc(ctypes.byref(pointer), 1, 0) == 0
+    with simulator.without("pages"):
+        assert acl.aclrtMalloc(ctypes.byref(pointer), 1, 0) == 0
     assert simulator.memory().live - before == 64
     assert pointer.value % 64 == 0
+    assert acl.aclrtFree(pointer) == 0
+    assert simulator.memory().live == before
+
+
+@pytest.mark.parametrize(
+    ("asked", "policy", "taken"),
+    [
+        (1, 0, 4096),
+        (4096 - 32, 0, 4096),
+        (4096, 0, 8192),
+        ((1 << 20) - 32, 0, 1 << 20),
+        (1 << 20, 0, 2 << 20),
+        ((2 << 20) - 32, 0, 2 << 20),
+        (2 << 20, 0, 4 << 20),
+        (2 << 20, 2, (2 << 20) + 4096),  # pages of the normal size only
+    ],
+)
+def test_memory_is_taken_in_pages(acl, simulator, asked, policy, taken):
+    before, pointer = simulator.memory().live, ctypes.c_void_p()
+    assert acl.aclrtMalloc(ctypes.byref(pointer), asked, policy) == 0
+    assert simulator.memory().live - before == taken
+    # The rest of the last page does not belong to the caller.
+    padded = -(-asked // 32) * 32 + 32
+    assert acl.aclrtMemsetAsync(pointer, padded, 0, padded, None) == 0
+    assert acl.aclrtMemsetAsync(pointer, padded + 1, 0, padded + 1, None) == 107000
+    acl.aclrtSynchronizeStream(None)
     assert acl.aclrtFree(pointer) == 0
     assert simulator.memory().live == before
 
@@ -505,6 +532,112 @@ def test_repeatable_executors_take_new_addresses(acl, bench, simulator):
     assert acl.aclDestroyAclOpExecutor(executor) == 0
     assert acl.aclDestroyAclOpExecutor(executor) == 161002
     assert "executors" not in simulator.counts()
+
+
+def test_what_the_cache_answers_is_not_repeatable(acl, bench, simulator):
+    source, other = bench.put(np.float32([1, 2, 3])), bench.put(np.float32([10, 20, 30]))
+    view, out = bench.tensor(source, (3,)), bench.array(np.zeros(3, np.float32))
+    with simulator.without("operator cache"):
+        bench.run("aclnnNeg", view, out)
+        _, _, executor = bench.phase_one("aclnnNeg", view, out)
+        assert acl.aclSetAclOpExecutorRepeatable(executor) == 0
+        assert acl.aclDestroyAclOpExecutor(executor) == 0
+    bench.run("aclnnNeg", view, out)
+    _, size, executor = bench.phase_one("aclnnNeg", bench.tensor(other, (3,)), out)
+    assert acl.aclSetAclOpExecutorRepeatable(executor) == 561000
+    assert "the cache answered aclnnNegGetWorkspaceSize" in bench.message()
+    assert acl.aclnnNeg(None, size, executor, None) == 0
+    # An executor of the cache keeps the addresses of its first phase.
+    _, size, executor = bench.phase_one("aclnnInplaceNeg", view)
+    assert acl.aclDestroyAclOpExecutor(executor) == 0
+    bench.run("aclnnInplaceNeg", view)
+    _, size, executor = bench.phase_one("aclnnInplaceNeg", view)
+    assert acl.aclSetInputTensorAddr(executor, 0, view, other) == 0
+    assert acl.aclnnInplaceNeg(None, size, executor, None) == 0
+    assert acl.aclrtSynchronizeStream(None) == 0
+    assert bench.get(source, np.zeros(3, np.float32)).tolist() == [1, 2, 3]
+    assert bench.get(other, np.zeros(3, np.float32)).tolist() == [10, 20, 30]
+    assert simulator.first_phases() == (5, 2)
+
+
+def test_the_cache_is_asked_by_descriptions_and_numbers(acl, bench, simulator):
+    pointer, result = bench.put(np.zeros(16, np.float32)), bench.put(np.zeros(16, np.float32))
+    scalars = [bench.scalar(each) for each in (1.0, 1.0, 2.0, -0.0, 0.0)]
+
+    def answered(number, *description, **keywords):
+        before = simulator.first_phases().answered
+        out = bench.tensor(result, *description, storage=16)
+        bench.run("aclnnAdds", bench.tensor(pointer, *description, **keywords), scalars[number], scalars[0], out)
+        return simulator.first_phases().answered > before
+
+    assert not answered(0, (3,))
+    assert answered(0, (3,)) and answered(1, (3,))
+    for number, description, keywords in (
+        (2, ((3,),), {}),
+        (3, ((3,),), {}),
+        (4, ((3,),), {}),
+        (0, ((4,),), {}),
+        (0, ((3, 1),), {}),
+        (0, ((3,), "float16"), {}),
+        (0, ((3,),), {"storage": 16}),
+        (0, ((3,),), {"storage": 16, "offset": 1}),
+        (0, ((3,),), {"storage": 16, "strides": (2,)}),
+        (0, ((3,),), {"layout": 47}),
+    ):
+        assert not answered(number, *description, **keywords)
+        assert answered(number, *description, **keywords)
+    a, b = bench.tensor(pointer, (3,)), bench.tensor(pointer, (3,))
+    for operands, found in (((a, a), 0), ((a, b), 0), ((b, a), 1), ((b, b), 1)):
+        before = simulator.first_phases().answered
+        bench.run("aclnnMul", *operands, bench.tensor(result, (3,)))
+        assert simulator.first_phases().answered - before == found
+    for each in scalars:
+        acl.aclDestroyScalar(each)
+
+
+def test_executors_that_never_ran_or_that_repeat_answer_nothing(acl, bench, simulator):
+    a = bench.array(np.zeros(3, np.float32))
+    for _ in range(2):  # Both are there before one has run.
+        _, _, executor = bench.phase_one("aclnnNeg", a, a)
+        assert acl.aclSetAclOpExecutorRepeatable(executor) == 0
+        assert acl.aclnnNeg(None, 0, executor, None) == 0
+    _, _, unused = bench.phase_one("aclnnNeg", a, a)
+    assert acl.aclDestroyAclOpExecutor(unused) == 0
+    with simulator.failing("aclnnExp", 1, 561000):
+        _, _, executor = bench.phase_one("aclnnExp", a, a)
+        assert acl.aclnnExp(None, 0, executor, None) == 561000
+    for name in ("aclnnNeg", "aclnnExp"):
+        _, _, executor = bench.phase_one(name, a, a)
+        assert acl.aclSetAclOpExecutorRepeatable(executor) == 0
+    for executor in {*bench.executors} - {None}:
+        acl.aclDestroyAclOpExecutor(executor)
+    bench.executors.clear()
+
+
+def test_doubles_are_the_ai_cpu_s(acl, bench, simulator):
+    a = bench.array(np.zeros(3))
+    for _ in range(2):
+        bench.run("aclnnInplaceNeg", a)
+    assert simulator.first_phases() == (2, 0)
+    _, _, executor = bench.phase_one("aclnnInplaceNeg", a)
+    assert acl.aclSetAclOpExecutorRepeatable(executor) == 561000
+    assert "the AI CPU computes aclnnInplaceNeg" in bench.message()
+
+
+def test_each_thread_has_a_cache(acl, bench, simulator):
+    a = bench.array(np.zeros(3, np.float32))
+    bench.run("aclnnInplaceNeg", a)
+
+    def elsewhere():
+        acl.aclrtSetDevice(0)
+        bench.run("aclnnInplaceNeg", a)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    bench.run("aclnnInplaceNeg", a)
+    assert simulator.first_phases() == (2, 1)
+    acl.aclrtResetDevice(0)
 
 
 def test_lists_own_their_tensors(acl, bench, simulator):

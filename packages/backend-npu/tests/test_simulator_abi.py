@@ -21,7 +21,9 @@ FUNCTIONS = HEADERS["functions"]
 #: Enums are ints in the ABI; the simulator declares the two that have negative members, which the compiler checks.
 ENUMS = {*HEADERS["constants"]["enums"], "aclCANNPackageName"} - {"aclDataType", "aclFormat"}
 HAND_WRITTEN = [
-    source for source in (*LIBRARIES["libascendcl.so"][0], *LIBRARIES["libnnopbase.so"][0]) if source != "sim.c"
+    source
+    for source in (*LIBRARIES["libascendcl.so"][0], *LIBRARIES["libnnopbase.so"][0])
+    if source not in ("sim.c", "cache.c", "views.c")
 ]
 
 

@@ -35,8 +35,8 @@ _KINDS: Final = "reduce order loss matrix norm convolution image embedding index
 
 #: Library → its sources, and the libraries that it needs.
 LIBRARIES: Final = {
-    "libascendcl.so": (("sim.c", "runtime.c", "memory.c", "stream.c"), ()),
-    "libnnopbase.so": (("meta.c", "executor.c"), ("libascendcl.so",)),
+    "libascendcl.so": (("sim.c", "cache.c", "runtime.c", "memory.c", "stream.c"), ()),
+    "libnnopbase.so": (("meta.c", "views.c", "executor.c"), ("libascendcl.so",)),
     "libopapi.so": (
         ("tensor.c", *(f"kernels_{kind}.c" for kind in _KINDS), "entries.c"),
         ("libnnopbase.so", "libascendcl.so"),

@@ -31,9 +31,28 @@ KINDS: Final = (
     "host_memory",
 )
 
+#: What chips do and a test may leave out, in the order of aclsim_behaviour in aclsim.h.
+BEHAVIOURS: Final = ("operator cache", "pages", "late indices")
+
+
+class OperandReadings(NamedTuple):
+    """How often operands were read as they are, by transpositions and expansions, by slices, and by ``AsStrided``."""
+
+    as_they_are: int
+    moved: int
+    sliced: int
+    as_strided: int
+
+
+class FirstPhases(NamedTuple):
+    """How many first phases made an executor, and how many the operator cache answered."""
+
+    made: int
+    answered: int
+
 
 class MemoryUsage(NamedTuple):
-    """Bytes of device memory: allocated now, allocated at most, and in all."""
+    """Bytes of device memory, in whole pages: allocated now, allocated at most, and in all."""
 
     live: int
     most: int
@@ -69,13 +88,15 @@ class Simulator:
         library.aclsimSetCapacity.argtypes = (ctypes.c_uint64,)
         library.aclsimLog.argtypes = (ctypes.c_char_p, ctypes.c_int64)
         library.aclsimFailNth.restype = library.aclsimFailTask.restype = library.aclsimSetCapacity.restype = None
+        library.aclsimLeaveOut.argtypes = (ctypes.c_int, ctypes.c_bool)
+        library.aclsimLeaveOut.restype = None
         library.aclsimLog.restype = library.aclsimCalls.restype = ctypes.c_int64
         self._library = library
 
     def reset(self) -> None:
-        """Clear the log, the count of calls, injected failures and the capacity; objects stay alive.
+        """Clear the log, all counts of calls, injected failures, the capacity and the operator cache; objects stay alive.
 
-        Hanging work goes on.
+        Hanging work goes on, and nothing is left out any longer.
         """
         self._library.aclsimReset()
 
@@ -94,6 +115,34 @@ class Simulator:
     def set_capacity(self, nbytes: int) -> None:
         """Set the size of the device's memory, until ``reset``."""
         self._library.aclsimSetCapacity(nbytes)
+
+    @contextmanager
+    def without(self, *behaviours: str) -> Iterator[None]:
+        """Leave out, within the block, some of ``BEHAVIOURS``, by which chips differ from an easier device.
+
+        ``"operator cache"``: a first phase that has run answers equal ones, with executors that cannot be repeated.
+        ``"pages"``: an allocation takes whole pages. ``"late indices"``: a kernel faults at an index out of range.
+        """
+        numbers = [BEHAVIOURS.index(each) for each in behaviours]
+        for number in numbers:
+            self._library.aclsimLeaveOut(number, True)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                self._library.aclsimLeaveOut(number, False)
+
+    def readings(self) -> OperandReadings:
+        """Return how the operands of the work since ``reset`` were read, by the toolkit's rule for its descriptors."""
+        numbers = (ctypes.c_int64 * 4)()
+        self._library.aclsimReadings(numbers)
+        return OperandReadings(*numbers)
+
+    def first_phases(self) -> FirstPhases:
+        """Return the number of first phases since ``reset``."""
+        numbers = (ctypes.c_int64 * 2)()
+        self._library.aclsimFirstPhases(numbers)
+        return FirstPhases(*numbers)
 
     def calls(self) -> int:
         """Return the number of calls since ``reset`` that can fail."""

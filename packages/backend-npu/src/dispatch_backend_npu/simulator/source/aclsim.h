@@ -89,6 +89,13 @@ void aclsim_pause(void);
 #define PASS_ON(expression) \
     do { int passed_on = (expression); if (passed_on) return passed_on; } while (0)
 
+/* What chips do and a test may leave out, in the order of BEHAVIOURS in control.py. */
+typedef enum { OPERATOR_CACHE, PAGES, LATE_INDICES, BEHAVIOUR_COUNT } aclsim_behaviour;
+extern bool aclsim_left_out[BEHAVIOUR_COUNT];
+
+/* Set by a kernel that meets an index out of range: no first phase can, so the device faults. */
+extern bool aclsim_out_of_range;
+
 /* ---- Handles. A released one keeps its mark for a while, so that a second release is detected. ---- */
 
 typedef enum {
@@ -217,6 +224,25 @@ struct aclsim_call {
     void *workspace;
     int32_t device;
 };
+
+/* ---- views.c: how the toolkit makes a strided operand contiguous ---- */
+
+typedef enum { READ_AS_IT_IS, READ_BY_MOVES, READ_BY_SLICE, READ_BY_AS_STRIDED, READING_COUNT } aclsim_reading;
+aclsim_reading aclsim_reading_of(const aclTensor *view);
+extern int64_t aclsim_readings[READING_COUNT];
+
+/* ---- cache.c: the cache of first phases ---- */
+
+/* A call's place in the cache, which may be gone; the ticket is 0 where it has none. */
+typedef struct { uint64_t hash, ticket; } aclsim_place;
+/* Whether the cache answers the call. If not, the call gets a place, unless another one has it. */
+bool aclsim_cache_answers(const aclsim_call *call, aclsim_place *place);
+/* The call of a place has run, and answers the next ones; or it never will. */
+void aclsim_cache_fill(aclsim_place place);
+void aclsim_cache_drop(aclsim_place place);
+void aclsim_cache_clear(void);
+/* First phases that made an executor, and those that the cache answered. */
+extern int64_t aclsim_first_phases[2];
 
 aclnnStatus aclsim_prepare(const aclsim_operator *op, const aclsim_argument *arguments, uint64_t *size, void **executor);
 aclnnStatus aclsim_execute(const aclsim_operator *op, void *workspace, uint64_t size, void *executor, aclrtStream stream);

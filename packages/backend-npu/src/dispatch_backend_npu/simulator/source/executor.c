@@ -10,6 +10,9 @@
 typedef struct aclOpExecutor {
     aclsim_handle head;
     bool repeatable;
+    bool wraps;          /* the cache answered: it can neither be repeated nor get other addresses */
+    bool on_ai_cpu;      /* the AI CPU computes it */
+    aclsim_place place;
     aclsim_call *call;
 } aclOpExecutor;
 
@@ -108,7 +111,9 @@ static aclsim_call *call_copy(const aclsim_call *from) {
     return call;
 }
 
+/* The place of a call that has not run goes with its executor. */
 static void executor_free(aclOpExecutor *executor) {
+    aclsim_cache_drop(executor->place);
     free(executor->call);
     aclsim_handle_free(executor);
 }
@@ -186,6 +191,14 @@ static aclnnStatus check_chip(const aclsim_call *call) {
     return 0;
 }
 
+/* Operators of doubles stand for those of the AI CPU, which are neither cached nor repeated. */
+static bool is_on_ai_cpu(const aclsim_call *call) {
+    for (int i = 0; i < call->op->count; i++)
+        for (int64_t j = 0; j < call->arguments[i].count && (call->op->kinds[i] == 'T' || call->op->kinds[i] == 'L'); j++)
+            if (call->arguments[i].tensors[j].dtype == ACL_DOUBLE) return true;
+    return false;
+}
+
 aclnnStatus aclsim_prepare(const aclsim_operator *op, const aclsim_argument *arguments, uint64_t *size, void **executor) {
     aclsim_scope scope __attribute__((cleanup(aclsim_leave))) = aclsim_enter(op->phase_one, true);
     FAIL_FIRST();
@@ -210,6 +223,9 @@ aclnnStatus aclsim_prepare(const aclsim_operator *op, const aclsim_argument *arg
     *size = call->workspace_size = op->workspace ? op->workspace(call) : 0;
     aclOpExecutor *made = aclsim_handle_new(KIND_EXECUTOR, sizeof *made);
     made->call = call;
+    made->on_ai_cpu = is_on_ai_cpu(call);
+    made->wraps = !aclsim_left_out[OPERATOR_CACHE] && !made->on_ai_cpu && aclsim_cache_answers(call, &made->place);
+    aclsim_first_phases[made->wraps]++;
     *executor = made;
     return 0;
 }
@@ -254,14 +270,26 @@ static void move_past_ends(const aclsim_call *call) {
     }
 }
 
+static void count_readings(const aclsim_call *call) {
+    for (int i = 0; i < call->op->count; i++) {
+        const char role = call->op->roles[i];
+        if (role != 'i' && role != 'I' && role != 'r') continue;
+        for (int64_t j = 0; j < call->arguments[i].count; j++) aclsim_readings[aclsim_reading_of(&call->arguments[i].tensors[j])]++;
+    }
+}
+
 static int run_call(void *data) {
     aclsim_call *call = data;
     int code = check_memory(call);
     if (code) return code;
+    count_readings(call);
+    aclsim_out_of_range = false;
     /* A workspace is written to, so that two simultaneous users of one piece of memory are found. */
     if (call->workspace_size) memset(call->workspace, 0xa5, call->workspace_size);
     call->op->run(call);
     move_past_ends(call);
+    if (aclsim_out_of_range && !aclsim_left_out[LATE_INDICES])
+        return aclsim_error(RT_AICORE_EXCEPTION, "%s: an index is out of range", call->op->name);
     return 0;
 }
 
@@ -304,6 +332,8 @@ aclnnStatus aclsim_execute(const aclsim_operator *op, void *workspace, uint64_t 
     call->device = aclsim_stream_device(stream);
     if (!executor->repeatable) {
         executor->call = NULL;
+        aclsim_cache_fill(executor->place);
+        executor->place = (aclsim_place){0, 0};
         executor_free(executor);
     }
     aclsim_enqueue(stream, op->name, run_call, free, call);
@@ -317,12 +347,17 @@ aclnnStatus aclsim_execute(const aclsim_operator *op, void *workspace, uint64_t 
     do { if (!executor) REFUSE(ACLNN_INNER_NULLPTR, "%s: executor is a null pointer", scope.name); \
         if (!aclsim_is(executor, KIND_EXECUTOR)) REFUSE(ACLNN_PARAM_INVALID, "%s: the executor is gone, or is none", scope.name); } while (0)
 
-/* aclSetAclOpExecutorRepeatable: phase two may be called many times from now on, and keeps the executor. */
+/* aclSetAclOpExecutorRepeatable: phase two may be called many times from now on, and keeps the executor, whose call leaves the
+ * cache. What the cache has answered, and what the AI CPU computes, is refused with 561000. */
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
     CALL(aclSetAclOpExecutorRepeatable);
     FAIL_FIRST();
     NEED_EXECUTOR();
+    if (executor->wraps) REFUSE(ACLNN_INNER, "%s: the cache answered %s", scope.name, executor->call->op->phase_one);
+    if (executor->on_ai_cpu) REFUSE(ACLNN_INNER, "%s: the AI CPU computes %s", scope.name, executor->call->op->name);
     executor->repeatable = true;
+    aclsim_cache_drop(executor->place);
+    executor->place = (aclsim_place){0, 0};
     return 0;
 }
 
@@ -377,7 +412,8 @@ static aclnnStatus set_nth(const char *name, aclOpExecutor *executor, size_t ind
     if (handle != tensor) REFUSE(ACLNN_PARAM_INVALID, "%s: tensor %d of %s is another one", name, (int)index, executor->call->op->phase_one);
     if ((uintptr_t)address % 32) REFUSE(ACLNN_PARAM_INVALID, "%s: %p is not aligned to 32 bytes", name, address);
     tensor->data = address;
-    set_address(executor->call, tensor, address);
+    /* The copy that the cache has made of the addresses stays as it is. */
+    if (!executor->wraps) set_address(executor->call, tensor, address);
     return 0;
 }
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-typedef struct { char *address; size_t size; int32_t device; } block;
+typedef struct { char *address; size_t size; int32_t device; size_t pages; } block;
 typedef struct { block *blocks; size_t count, room; } block_list;
 
 static block_list on_device, on_host;
@@ -77,7 +77,7 @@ bool aclsim_guards_overlap(const void *address, size_t size) {
     if (known && known->address == address) {
         known->size = size; /* the memory of one block after another, or of several in turns */
     } else {
-        insert(&carved, (block){(char *)address, size, 0});
+        insert(&carved, (block){(char *)address, size, 0, 0});
         at++;
     }
     const block *self = &carved.blocks[at - 1];
@@ -92,7 +92,13 @@ static void forget_carved(const block *gone) {
 
 /* ---- Allocation ---- */
 
-/* aclrtMalloc: rounds up to 32 bytes and adds 32. Memory is aligned to 64 bytes and not initialised: it is filled with a
+/* The memory that an allocation takes: whole pages of 2 MiB above 1 MiB, unless the policy is NORMAL_ONLY, else of 4 KiB. */
+static size_t whole_pages(size_t size, int policy) {
+    const size_t page = size > 1 << 20 && (policy & 0xff) != 2 ? 2 << 20 : 4096;
+    return aclsim_left_out[PAGES] ? size : (size + page - 1) / page * page;
+}
+
+/* aclrtMalloc: rounds up to 32 bytes, adds 32, and takes whole pages, of which the rest is not the caller's. Memory is aligned to 64 bytes and not initialised: it is filled with a
  * pattern that is a large number in every dtype. */
 aclError aclrtMalloc(void **devPtr, size_t size, int policy) {
     CALL(aclrtMalloc);
@@ -106,15 +112,15 @@ aclError aclrtMalloc(void **devPtr, size_t size, int policy) {
     PASS_ON(aclsim_current(&context));
     /* Out of device memory is 207001. */
     if (size > SIZE_MAX / 2) REFUSE(RT_MEMORY_ALLOCATION, "aclrtMalloc: %zu bytes are more than there can be", size);
-    size_t rounded = aclsim_guarded(size);
-    if (live_bytes + rounded > capacity)
+    size_t rounded = aclsim_guarded(size), pages = whole_pages(rounded, policy);
+    if (live_bytes + pages > capacity)
         REFUSE(RT_MEMORY_ALLOCATION, "aclrtMalloc: %zu bytes asked for, %llu of %llu in use", size,
                (unsigned long long)live_bytes, (unsigned long long)capacity);
     void *memory;
     if (posix_memalign(&memory, 64, rounded)) REFUSE(RT_MEMORY_ALLOCATION, "aclrtMalloc: the host has no %zu bytes", rounded);
     memset(memory, 0x5b, rounded);
-    insert(&on_device, (block){memory, rounded, context->device});
-    live_bytes += rounded;
+    insert(&on_device, (block){memory, rounded, context->device, pages});
+    live_bytes += pages;
     if (live_bytes > most_bytes) most_bytes = live_bytes;
     aclsim_live[KIND_DEVICE_MEMORY]++;
     *devPtr = memory;
@@ -129,7 +135,7 @@ aclError aclrtFree(void *devPtr) {
     PASS_ON(aclsim_current(&context));
     block *found = find(&on_device, devPtr);
     if (!found || found->address != devPtr) REFUSE(RT_PARAM_INVALID, "aclrtFree: %p is no allocation, or freed already", devPtr);
-    live_bytes -= found->size;
+    live_bytes -= found->pages;
     forget_carved(found);
     aclsim_live[KIND_DEVICE_MEMORY]--;
     memset(devPtr, 0x5b, found->size < 4096 ? found->size : 4096);
@@ -149,7 +155,7 @@ aclError aclrtMallocHost(void **hostPtr, size_t size) {
     void *memory;
     if (size > SIZE_MAX / 2 || posix_memalign(&memory, 64, size)) REFUSE(BAD_ALLOC, "aclrtMallocHost: the host has no %zu bytes", size);
     memset(memory, 0x5b, size);
-    insert(&on_host, (block){memory, size, -1});
+    insert(&on_host, (block){memory, size, -1, 0});
     aclsim_live[KIND_HOST_MEMORY]++;
     *hostPtr = memory;
     return 0;

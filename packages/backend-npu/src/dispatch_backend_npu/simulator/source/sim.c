@@ -161,7 +161,11 @@ static aclsim_scope enter_quietly(const char *name) {
     return (aclsim_scope){name, 0};
 }
 
-/* Clear the log, the count of calls and every fault, and let hanging work go on; objects stay alive. */
+bool aclsim_left_out[BEHAVIOUR_COUNT], aclsim_out_of_range;
+int64_t aclsim_readings[READING_COUNT], aclsim_first_phases[2];
+
+/* Clear the log, the counts, every fault and the cache of first phases, and let hanging work go on; objects stay alive, and
+ * everything that was left out is back. */
 void aclsimReset(void) {
     TEST_FUNCTION("aclsimReset");
     fault_count = 0;
@@ -170,7 +174,27 @@ void aclsimReset(void) {
     hangs++;
     calls = 0;
     logged = 0;
+    memset(aclsim_left_out, 0, sizeof aclsim_left_out);
+    memset(aclsim_readings, 0, sizeof aclsim_readings);
+    memset(aclsim_first_phases, 0, sizeof aclsim_first_phases);
+    aclsim_cache_clear();
     aclsim_memory_limit(0);
+}
+
+void aclsimLeaveOut(int behaviour, bool is_left_out) {
+    TEST_FUNCTION("aclsimLeaveOut");
+    aclsim_left_out[behaviour] = is_left_out;
+}
+
+/* In the order of aclsim_reading. */
+void aclsimReadings(int64_t out[READING_COUNT]) {
+    TEST_FUNCTION("aclsimReadings");
+    memcpy(out, aclsim_readings, sizeof aclsim_readings);
+}
+
+void aclsimFirstPhases(int64_t out[2]) {
+    TEST_FUNCTION("aclsimFirstPhases");
+    memcpy(out, aclsim_first_phases, sizeof aclsim_first_phases);
 }
 
 void aclsimFailNth(const char *name, int64_t n, int code) {

@@ -154,10 +154,13 @@ static inline double digamma(double x) {
 
 /* ---- Indices ---- */
 
-/* Hardware does not refuse an index that is out of range; the simulator takes it modulo the size, so that it stays within the memory. */
+/* No first phase can refuse an index that is out of range, because it does not read elements: the kernel meets it, and the
+ * device faults. It is taken modulo the size meanwhile, so that it stays within the memory. */
 static inline int64_t in_range(int64_t index, int64_t size) {
     if (index < 0) index += size;
-    return size && (index < 0 || index >= size) ? modulo_whole(index, size) : index;
+    if (index >= 0 && index < size) return index;
+    aclsim_out_of_range = true;
+    return size ? modulo_whole(index, size) : 0;
 }
 
 #endif
