@@ -9,8 +9,10 @@ The repositories are ops-math, ops-nn and ops-cv of CANN; the table was made fro
     ops-nn    e5c3fa9327ea95ba26d06227e746923580d10921
     ops-cv    6ae87653464d2afb064c829e529abba2e278b0c4
 
-A function's page (``docs/aclnn*.md``) has a table of arguments with their types, and blocks that are marked with the
-chips to which they apply.
+There are two witnesses. A function's page (``docs/aclnn*.md``) has a table of arguments with their types, and blocks that
+are marked with the chips to which they apply. The function's source refuses types itself, see ``read_aclnn_sources``; where
+it refuses nothing, it is not a witness. A type is taken that both have, and those that one of them has are doubtful; where
+they have none in common, the page counts.
 
 The table has facts alone: names of functions, arguments, chips and types.
 """
@@ -27,6 +29,8 @@ from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
+
+from read_aclnn_sources import Sources
 
 from dispatch_backend_npu.aclnn import dtypes
 from dispatch_backend_npu.aclnn.table import PARAMETERS
@@ -63,11 +67,21 @@ TYPES: Final[dict[str, str | None]] = {
     "INT4": None,
 }
 
-#: The order of types in the table.
-ORDER: Final = (
-    *("Float", "Half", "BFloat16", "Double", "Char", "Byte", "Short", "Int", "Long", "Bool"),
-    *("ComplexFloat", "ComplexDouble"),
-)
+#: Names of `ScalarType` → the sources' names of types.
+SOURCE_TYPES: Final = {
+    "Float": "DT_FLOAT",
+    "Half": "DT_FLOAT16",
+    "BFloat16": "DT_BF16",
+    "Double": "DT_DOUBLE",
+    "Char": "DT_INT8",
+    "Byte": "DT_UINT8",
+    "Short": "DT_INT16",
+    "Int": "DT_INT32",
+    "Long": "DT_INT64",
+    "Bool": "DT_BOOL",
+    "ComplexFloat": "DT_COMPLEX64",
+    "ComplexDouble": "DT_COMPLEX128",
+}
 
 _TYPE: Final = rf"\b(?:{'|'.join(sorted(TYPES, key=len, reverse=True))})\b"
 _LIST: Final = rf"{_TYPE}(?:[\s、,和或]*{_TYPE})*"
@@ -297,25 +311,58 @@ def pages(folders: list[Path]) -> dict[str, str]:
     return found
 
 
+def source_types(sources: Sources, function: str, argument: str, chip: str) -> frozenset[str] | None:
+    """Return the types that a function's source does not refuse; None where it refuses nothing, not even text."""
+    # A source may name arguments otherwise than the header.
+    names = sources.parameters(f"{function}GetWorkspaceSize")
+    mapped = dict(zip(PARAMETERS[function], names, strict=False))
+    tensors = [mapped[each] for each in dtypes.tensor_arguments(function)]
+    refused = [
+        kind
+        for kind in (*SOURCE_TYPES.values(), "DT_STRING")
+        if sources.refuses(f"{function}GetWorkspaceSize", tensors, mapped[argument], kind, chip)
+    ]
+    return frozenset([name for name, kind in SOURCE_TYPES.items() if kind not in refused]) if refused else None
+
+
+def weigh(page: frozenset[str] | None, source: frozenset[str] | None) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the types that are taken, and the doubtful ones; None where there is no witness.
+
+    >>> taken, doubtful = weigh(frozenset({"Float", "Half"}), frozenset({"Float", "Double"}))
+    >>> sorted(taken), sorted(doubtful)
+    (['Float'], ['Double', 'Half'])
+    """
+    if page is None or source is None:
+        alone = source if page is None else page
+        return None if alone is None else (alone, frozenset())
+    return page & source or page, page ^ source
+
+
 def rows(folders: list[Path]) -> list[tuple[str, str, str, str, str]]:
     """Return the rows of the table."""
-    texts = pages(folders)
+    texts, sources = pages(folders), Sources.of(folders)
     found = []
     for function in sorted(PARAMETERS):
         if function not in texts:
             sys.exit(f"there is no page of {function} in {', '.join(map(str, folders))}")
-        for argument, by_chip in Page(function, texts[function]).read().items():
+        page = Page(function, texts[function])
+        known = page.read()
+        for argument in dtypes.tensor_arguments(function):
             shared = defaultdict(list)
             for chip in dtypes.CHIPS:
-                if chip in by_chip:
-                    shared[by_chip[chip], frozenset[str]()].append(chip)
-            for (taken, doubtful), chips in shared.items():
-                found.append((function, argument, " ".join(chips), _join(taken), _join(doubtful)))
+                if chip in page.chips:
+                    source = source_types(sources, function, argument, chip)
+                    shared[weigh(known[argument].get(chip), source)].append(chip)
+            found += [
+                (function, argument, " ".join(chips), *map(_join, weighed))
+                for weighed, chips in shared.items()
+                if weighed
+            ]
     return found
 
 
 def _join(types: frozenset[str]) -> str:
-    return " ".join(sorted(types, key=ORDER.index))
+    return " ".join([name for name in SOURCE_TYPES if name in types])
 
 
 def main(arguments: list[str]) -> None:
