@@ -14,7 +14,7 @@ from ._record import Record
 from .errors import ArgumentError, short_repr
 from .interrupts import by_subscript, whole
 
-__all__ = ["Device", "default_device", "set_default_device"]
+__all__ = ["Device", "alias_device", "default_device", "read_alias", "set_default_device"]
 
 #: Compiled at its first match, so that importing the core does not pay for it.
 _SPELLING = r"(?P<type>[A-Za-z_][A-Za-z0-9_]*)(?::(?P<index>0|[1-9][0-9]*))?"
@@ -56,6 +56,8 @@ class Device(Record):
                 hint="write 'type' or 'type:index', for example 'cpu' or 'npu:1'",
             )
         if ":" not in self.type:
+            if _aliases:
+                object.__setattr__(self, "type", read_alias(self.type))
             return
         if self.index is not None:
             raise ArgumentError(
@@ -116,6 +118,42 @@ class Device(Record):
 #: The device that a thread or task has set, or None, and those that it has entered, the innermost last.
 _devices: Final[ContextVar[tuple[Device | None, ...]]] = ContextVar("dispatch_core.default_devices", default=(None,))
 _set: Final = by_subscript(_devices.set)
+
+
+#: The name of a device that programs write → the one that it is.
+_aliases: Final[dict[str, str]] = {}
+
+
+def alias_device(name: str, device: str | None) -> None:
+    """Read one device's name as another's from now on, in every thread; None takes that back.
+
+    A program that was written for one device runs on another so: ``Device(name)`` is the other device, with the same index.
+    Devices that were made before stay what they are. Raises ``ArgumentError`` for a name that is an alias's device.
+
+    >>> alias_device("abacus", "cpu")
+    >>> str(Device("abacus:1"))
+    'cpu:1'
+    >>> alias_device("abacus", None)
+    """
+    if device is None:
+        _aliases.pop(name, None)
+    else:
+        if name == device or name in _aliases.values() or device in _aliases:
+            raise ArgumentError(
+                f"the device {name!r} cannot be read as {device!r}: aliases lead from names of no device to a device",
+                hint="name the device itself, and an alias that differs from it",
+            )
+        _aliases[name] = device
+    _parse.cache_clear()
+
+
+def read_alias(name: str) -> str:
+    """Return the device that a name is an alias of, the name itself where it is none.
+
+    >>> read_alias("cpu")
+    'cpu'
+    """
+    return _aliases.get(name, name)
 
 
 _accelerator: Callable[[int], str]

@@ -9,6 +9,7 @@ from typing import Any
 from dispatch_aten.generator import Generator, HostStream, hold_engine, manual_seed_all, set_state_form
 from dispatch_aten.generator import default_generator as generator_of
 from dispatch_core import Device
+from dispatch_core.devices import read_alias
 from dispatch_core.tracebacks import warn_caller
 
 __all__ = [
@@ -119,6 +120,7 @@ def fork_rng(
     if device_type is None:
         found = current_accelerator()
         device_type = "cuda" if found is None else found.type
+    device_type = read_alias(device_type)
     there = has_interface(device_type)
     if there and devices is None and (count := count_devices(device_type)) > 1 and device_type not in _warned:
         _warned.add(device_type)

@@ -13,6 +13,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float64
+from dispatch_core.devices import read_alias
 from dispatch_core.frontends import is_loaded, reset_masks, set_masks
 from dispatch_core.interrupts import Guard, by_subscript, whole
 from dispatch_core.lazy_text import repr_by_attributes
@@ -85,7 +86,7 @@ class autocast(Guard):  # noqa: N801  # torch's name
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        self.device = device = device_type.partition(":")[0]
+        self.device = device = read_alias(device_type.partition(":")[0])
         if not is_autocast_available(device):
             raise RuntimeError(
                 f"User specified an unsupported autocast device_type '{device_type}'\n"
@@ -218,8 +219,9 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: ScalarType | N
         ctx._fwd_used_autocast = False
         if not is_on:
             return fwd(ctx, *args, **kwargs)
-        with autocast(device_type, enabled=False):
-            return fwd(ctx, *_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
+        device = read_alias(device_type)
+        with autocast(device, enabled=False):
+            return fwd(ctx, *_cast(args, device, cast_inputs), **_cast(kwargs, device, cast_inputs))
 
     return run
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import float16, float32, int32
+from dispatch_core.devices import read_alias
 from dispatch_core.lazy_text import repr_by_attributes
 
 from ..creation.factories import FACTORIES
@@ -74,6 +75,7 @@ class GradScaler:
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
+        device = read_alias(device)
         self._device, self._enabled = device, enabled
         if enabled and device == "cuda" and not is_present("cuda"):
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16
+from dispatch_core.devices import read_alias
 from dispatch_core.frontends import current_masks, set_masks, with_included, without_included
 from dispatch_core.keys import DispatchKey
 
@@ -70,7 +71,7 @@ def check_device(device_type: Any, function: str) -> str:
         raise TypeError(
             f"{function}(): argument 'device_type' (position 1) must be str, not {type(device_type).__name__}"
         )
-    name = device_type.partition(":")[0]
+    name = read_alias(device_type.partition(":")[0])
     if not is_autocast_available(name):
         known = sorted({*_DEFAULTS, *dc.backends()})
         raise RuntimeError(f"unknown device type for autocast: {device_type!r}\nHint: there are {', '.join(known)}")

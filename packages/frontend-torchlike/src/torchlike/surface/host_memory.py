@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from dispatch_core.devices import read_alias
+
 __all__ = ["METHODS"]
 
 
-def _make_transfer(name: str) -> Callable[..., NoReturn]:
-    def method(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> NoReturn:
+def _make_transfer(name: str) -> Callable[..., Any]:
+    def method(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
         from ..device_modules.absent_devices import refuse_work  # few programs come here
 
-        refuse_work(name.upper())
+        if (other := read_alias(name)) == name:
+            refuse_work(name.upper())
+        return getattr(self, other)(device, non_blocking, memory_format)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = "Raise ``AssertionError``: there is no such device."
+    method.__doc__ = "Raise ``AssertionError``: there is no such device, unless the name is another's alias."
     return method
 
 

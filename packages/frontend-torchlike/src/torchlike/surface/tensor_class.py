@@ -17,6 +17,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY
 from dispatch_aten.torch_names import TORCH_NAMES
 from dispatch_core.caches import LazyTable
+from dispatch_core.devices import read_alias
 from dispatch_core.frontends import CAPTURING, PLACES, make_question, on_devices
 from dispatch_core.keys import AUTOGRAD, LAYOUTS
 
@@ -359,10 +360,10 @@ def _load_uncommon(name: str) -> Any:
     return found
 
 
-def _is_on(*types: str) -> Callable[[], property]:
+def _is_on(name: str) -> Callable[[], property]:
     return lambda: property(
-        lambda self: not self._dispatch_mask & _CPU and self.device.type in types,
-        doc=f"Whether the tensor is on {types[0]}.",
+        lambda self: not self._dispatch_mask & _CPU and self.device.type == read_alias(name),
+        doc=f"Whether the tensor is on {name}.",
     )
 
 
