@@ -139,3 +139,17 @@ def test_an_event_stays_on_its_device():
     event.record()
     with pytest.raises(dc.BackendError, match="an event of npu:0 cannot be recorded in"):
         event.record(runtime.Stream(1))
+
+
+def test_an_event_that_is_recorded_again_elsewhere_is_waited_for_as_it_was():
+    first, second = runtime.Stream(), runtime.Stream()
+    block, other = runtime.allocate(1000), runtime.allocate(1000)
+    for value in (1, 2, 3):
+        memory.fill(block.pointer, 1000, value, first)
+        # Each pair waits by the same handle, which is free again as soon as the wait is queued.
+        second.wait_stream(first)
+        memory.copy_on_device(other.pointer, block.pointer, 1000, second)
+        first.wait_stream(second)
+    second.synchronize()
+    first.synchronize()
+    assert set(memory.copy_to_host(other.pointer, 1000)) == {3}

@@ -39,15 +39,21 @@ def make_toolkit(root, *, arch=False, without=(), **files):
     return str(inner / "lib64"), {"ASCEND_HOME_PATH": str(inner), "ASCEND_OPP_PATH": str(root / "opp")}
 
 
-def faults_of(folder, environment, chip=""):
-    return [fault.text for fault in installation.find_faults(folder, environment, chip)]
+def faults_of(folder, environment, **chip):
+    return [fault.text for fault in installation.find_faults(folder, environment, **chip)]
+
+
+A2, A3, INFERENCE = (
+    {"chip": chip, "family": family}
+    for chip, family in (("Ascend910B1", "910B"), ("Ascend910_9391", "910_93"), ("Ascend310P3", "310P"))
+)
 
 
 @pytest.mark.parametrize("arch", [False, True])
 def test_a_whole_toolkit_has_no_fault_in_either_layout(tmp_path, arch):
     folder, environment = make_toolkit(tmp_path, arch=arch)
     assert toolkit.find_folder(environment) == folder
-    assert faults_of(folder, environment) == faults_of(folder, environment, "Ascend910B1") == []
+    assert faults_of(folder, environment) == faults_of(folder, environment, **A2) == []
     assert toolkit.version(folder) == "8.1.RC1"
 
 
@@ -75,10 +81,10 @@ def test_operators_in_several_libraries_are_enough(tmp_path):
 
 def test_kernels_that_are_missing_are_named(tmp_path):
     folder, environment = make_toolkit(tmp_path)
-    assert faults_of(folder, environment, "Ascend310P3") == [
+    assert faults_of(folder, environment, **INFERENCE) == [
         f"the operators' folder {tmp_path}/opp has kernels for ascend910b, and none for this chip, Ascend310P3"
     ]
-    [fault] = installation.find_faults(folder, environment, "Ascend310P3")
+    [fault] = installation.find_faults(folder, environment, **INFERENCE)
     assert "Ascend-cann-kernels-310p" in fault.hint and not fault.is_fatal
     shutil.rmtree(tmp_path / CONFIG)
     assert faults_of(folder, environment) == [f"the operators' folder {tmp_path}/opp has no kernels for any chip"]
@@ -107,7 +113,7 @@ def test_kernels_in_folders_of_their_operators_are_found(tmp_path):
     shutil.rmtree(tmp_path / CONFIG)
     write(tmp_path, {f"{CONFIG}/ascend910_93/ops_math/abs.json": "{}", f"{CONFIG}/ascend910b/readme.txt": ""})
     assert installation.list_kernels(f"{tmp_path}/opp") == {"ascend910_93": 1}
-    assert faults_of(folder, environment, "Ascend910_9391") == []
+    assert faults_of(folder, environment, **A3) == []
 
 
 @pytest.mark.parametrize("arch", [False, True])

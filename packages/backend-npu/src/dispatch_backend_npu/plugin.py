@@ -68,8 +68,10 @@ def dispatch_is_available() -> dc.Availability:
 
 @dc.hookimpl
 def dispatch_examine() -> Iterable[str]:
-    """Return the faults of the toolkit's installation; none where there is no toolkit, which is the reason then."""
-    return runtime.installation_faults()
+    """Yield faults of the toolkit, of its functions, and of the device's memory and streams; none without a toolkit."""
+    from .check.examination import find_faults  # only the doctor asks
+
+    return find_faults()
 
 
 @dc.hookimpl

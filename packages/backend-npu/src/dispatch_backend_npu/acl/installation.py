@@ -7,7 +7,6 @@ doctor, by ``python -m dispatch_backend_npu check``, and by the errors that they
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -17,15 +16,6 @@ from .prototypes import BASE, OPERATORS
 _KERNELS: Final = "built-in/op_impl/ai_core/tbe/kernel"
 _INSTALL: Final = "install the package Ascend-cann-toolkit as a whole, and source its set_env.sh"
 _SOURCE: Final = "source the toolkit's set_env.sh before the program starts"
-#: A chip's own name → the folder of its kernels, by libnnopbase's table; the last one that matches.
-_CHIPS: Final = (
-    (r"Ascend910(A|B|ProA|ProB|PremiumA)$", "ascend910"),
-    (r"Ascend910B\d", "ascend910b"),
-    (r"Ascend910_93", "ascend910_93"),
-    (r"Ascend310P", "ascend310p"),
-    (r"Ascend310B", "ascend310b"),
-    (r"Ascend(310|950|350|610Lite|910_95)", ""),
-)
 
 
 class Fault(NamedTuple):
@@ -40,10 +30,13 @@ class Fault(NamedTuple):
         return f"{self.text}\nHint: {self.hint}"
 
 
-def find_faults(folder: str, environment: Mapping[str, str] | None = None, chip: str = "") -> list[Fault]:
-    """Return the faults of the toolkit whose libraries are in a folder; ``chip`` is the device's own name, where known.
+def find_faults(
+    folder: str, environment: Mapping[str, str] | None = None, *, chip: str = "", family: str = ""
+) -> list[Fault]:
+    """Return the faults of the toolkit whose libraries are in a folder.
 
-    The simulator has no kernels and no release, and needs none. Raises nothing.
+    ``chip`` is the device's own name and ``family`` that of its family (``910B``), by which its kernels are found. The
+    simulator has no kernels and no release, and needs none. Raises nothing.
 
     >>> [fault.is_fatal for fault in find_faults("/nowhere/lib64", {})]
     [True, False]
@@ -56,7 +49,7 @@ def find_faults(folder: str, environment: Mapping[str, str] | None = None, chip:
         found.append(Fault(age, "install a newer toolkit, and source its set_env.sh", is_fatal=True))
     if missing := _find_missing(folder):
         found.append(missing)
-    if lacking := _find_lacking_kernels(folder, environment, chip):
+    if lacking := _find_lacking_kernels(folder, environment, chip, family):
         found.append(lacking)
     return found
 
@@ -69,18 +62,6 @@ def describe_missing(folder: str) -> str:
     """
     fault = _find_missing(folder)
     return "" if fault is None else fault.text
-
-
-def kernels_folder(chip: str) -> str:
-    """Return the name of the folder of a chip's kernels, by the chip's own name.
-
-    >>> [kernels_folder(chip) for chip in ("Ascend910B1", "Ascend910B", "Ascend910_9391", "Ascend310P3", "Ascend950PR_9589")]
-    ['ascend910b', 'ascend910', 'ascend910_93', 'ascend310p', 'ascend950']
-    """
-    for pattern, name in _CHIPS:
-        if found := re.match(pattern, chip):
-            return name or found[0].lower()
-    return chip.lower()
 
 
 def list_kernels(operators: str) -> dict[str, int]:
@@ -111,21 +92,20 @@ def _find_missing(folder: str) -> Fault | None:
     return Fault(f"the toolkit in {folder} has {lacking}", _INSTALL, is_fatal=True)
 
 
-def _find_lacking_kernels(folder: str, environment: Mapping[str, str], chip: str) -> Fault | None:
+def _find_lacking_kernels(folder: str, environment: Mapping[str, str], chip: str, family: str) -> Fault | None:
     named, operators = environment.get("ASCEND_OPP_PATH"), toolkit.find_operators_folder(environment)
     if named and not toolkit.is_folder(named):
         text = f"ASCEND_OPP_PATH names {named}, which is not a folder"
         return Fault(f"{text}: the operators have no kernels", _SOURCE, is_fatal=False)
+    package = f"Ascend-cann-kernels-{family.lower() or '...'}"
+    package = f"install the package of kernels for this chip, {package}, and source the toolkit's set_env.sh"
     if operators is None:
         text = (
             f"the toolkit in {folder} has no folder opp, and ASCEND_OPP_PATH is not set: the operators have no kernels"
         )
-        return Fault(text, _INSTALL, is_fatal=False)
+        return Fault(text, package, is_fatal=False)
     there = list_kernels(operators)
-    wanted = kernels_folder(chip) if chip else ""
-    package = (
-        f"install the package of kernels for this chip, Ascend-cann-kernels-{(wanted or '...').removeprefix('ascend')}"
-    )
+    wanted = f"ascend{family.lower()}" if family else ""
     if not there:
         return Fault(f"the operators' folder {operators} has no kernels for any chip", package, is_fatal=False)
     if wanted and wanted not in there:

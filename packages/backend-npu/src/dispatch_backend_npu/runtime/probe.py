@@ -13,7 +13,7 @@ from dispatch_core import BackendError
 from ..acl import toolkit
 from ..acl.constants import ACL_ERROR_UNINITIALIZE
 from ..acl.library import bind
-from .chips import check_chip
+from .chips import check_chip, find_chip
 from .device import init, soc_name
 
 
@@ -66,7 +66,11 @@ def installation_faults() -> list[str]:
     from ..acl.installation import find_faults
 
     folder = toolkit.find_folder()
-    return [] if folder is None else [str(fault) for fault in find_faults(folder, chip=device_name())]
+    if folder is None:
+        return []
+    name = device_name()
+    chip = find_chip(name)
+    return [str(fault) for fault in find_faults(folder, chip=name, family="" if chip is None else chip.family)]
 
 
 def device_count() -> int:

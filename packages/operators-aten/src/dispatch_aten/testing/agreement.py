@@ -137,10 +137,10 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None,
                 continue  # no array of the device lies otherwise
             try:
                 if compared:
-                    _compare(device, sample, expected, deeply=sample.change in _DEEP)
+                    compare_sample(device, sample, expected, deeply=sample.change in _DEEP)
                 else:
                     with dc.profile(record_shapes=False) as profile:
-                        _compare(device, sample, expected, deeply=True)
+                        compare_sample(device, sample, expected, deeply=True)
                     calls = sum(device.is_own_call(event) for event in profile.events)
             except dc.NoKernelError as error:
                 if not compared:
@@ -175,7 +175,7 @@ def _raise_plainly(device: TestedDevice, sample: Sample, error: Exception) -> Ex
     """Return the error of a call without a profile, whose layer would be named; the one within it where there is none."""
     try:
         if expected := run_on_cpu(sample):
-            _compare(device, sample, expected, deeply=True)
+            compare_sample(device, sample, expected, deeply=True)
     except Exception as plain:  # noqa: BLE001  # as above
         return plain
     return error
@@ -292,9 +292,16 @@ def find_needed(error: dc.NoKernelError) -> str:
     return found[0].rstrip(".") if found else ""
 
 
-def _compare(device: TestedDevice, sample: Sample, expected: Expected, *, deeply: bool = False) -> None:
+def compare_sample(
+    device: TestedDevice, sample: Sample, expected: Expected, *, deeply: bool = False, precision: str = ""
+) -> None:
+    """Compare a call on the device with the cpu's results.
+
+    ``precision`` is a dtype by whose tolerance its floats are compared, where the device computes with fewer digits.
+    Raises ``DisagreementError`` where they differ, and the device's own errors.
+    """
     guards: list[GuardedArray] = []
-    coarsest = coarsest_of([*arrays_in(sample.arguments), *arrays_in(expected.results)])
+    coarsest = precision or coarsest_of([*arrays_in(sample.arguments), *arrays_in(expected.results)])
     loosely = sample.change.startswith("size") and "pointwise" not in ATEN_BY_NAME[sample.name].tags
     can_guard = dc.has_strides(device.name) and device.has_values
     arguments = arguments_on(device.name, sample, guards if can_guard else None)

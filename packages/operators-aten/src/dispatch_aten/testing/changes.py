@@ -69,6 +69,21 @@ def _to_integers(dtype: str) -> Callable[[Array], Array]:
     return change
 
 
+def with_dtype(arguments: Arguments, dtype: str) -> Arguments | None:
+    """Return a call with arrays of a dtype for its arrays of floats; None where there is none.
+
+    >>> with_dtype({"self": np.ones(2), "dim": 0}, "int8")["self"]
+    array([3, 3], dtype=int8)
+    """
+    if dtype == "bool":
+        return _change_floats(lambda array: array.real > 0)(arguments)
+    if "int" in dtype:
+        return _change_floats(_to_integers(dtype))(arguments)
+    if dtype.startswith("complex"):
+        return _change_floats(lambda array: array.astype(dtype))(arguments)
+    return _change_floats(lambda array: array.real.astype(dtype))(arguments)
+
+
 def _with_special_values(array: Array) -> Array:
     found = array.copy()
     places = found.reshape(-1)[:3]

@@ -31,13 +31,19 @@ typedef struct sim_stream {
     bool running;
 } sim_stream;
 
+/* One record of an event: the runtime gives each a number of its own, so that waiting work keeps to the record that it saw,
+ * also where the event is recorded again, on another stream, before that work is reached. */
+typedef struct {
+    int64_t users;            /* the event, and pieces of work on streams that refer to it */
+    sim_stream *stream;
+    bool done;                /* whether the stream has reached it, and when, in milliseconds */
+    double time;
+} sim_mark;
+
 typedef struct {
     aclsim_handle head;
     uint32_t flags;
-    int64_t recorded, done;   /* how often it was recorded, and how often a stream has reached it */
-    int64_t users;            /* pieces of work on streams that refer to it */
-    sim_stream *stream;
-    double time;              /* in milliseconds */
+    sim_mark *mark;           /* the latest record, NULL before the first */
 } sim_event;
 
 enum { MAX_WAITING = 4096 };
@@ -297,27 +303,27 @@ static aclError event_of(const char *name, aclrtEvent event) {
     return 0;
 }
 
-/* A destroyed event to which work on a stream refers stays in memory; the handle is dead at once. */
+static void release_mark(void *data) {
+    sim_mark *mark = data;
+    if (mark && --mark->users == 0) free(mark);
+}
+
+/* Work on streams refers to the record, not to the event: the handle is dead at once. */
 aclError aclrtDestroyEvent(aclrtEvent event) {
     CALL(aclrtDestroyEvent);
     aclsim_context *context;
     PASS_ON(aclsim_current(&context));
     PASS_ON(event_of(scope.name, event));
-    aclsim_handle_kill(event);
-    if (!((sim_event *)event)->users) aclsim_handle_bury(event);
+    release_mark(((sim_event *)event)->mark);
+    aclsim_handle_free(event);
     FAIL_LAST();
 }
 
 static int run_record(void *data) {
-    sim_event *event = data;
-    event->done++;
-    event->time = now();
+    sim_mark *mark = data;
+    mark->done = true;
+    mark->time = now();
     return 0;
-}
-
-static void release_event(void *data) {
-    sim_event *event = data;
-    if (--event->users == 0 && !aclsim_is(event, KIND_EVENT)) aclsim_handle_bury(event);
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
@@ -326,32 +332,23 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     PASS_ON(event_of(scope.name, event));
     PASS_ON(aclsim_stream_of(stream, &stream));
     sim_event *recorded = event;
-    recorded->stream = stream;
-    recorded->recorded++;
-    recorded->users++;
-    aclsim_enqueue(stream, "aclrtRecordEvent", run_record, release_event, event);
+    sim_mark *mark = malloc(sizeof *mark);
+    *mark = (sim_mark){2, stream, false, 0};
+    release_mark(recorded->mark);
+    recorded->mark = mark;
+    aclsim_enqueue(stream, "aclrtRecordEvent", run_record, release_mark, mark);
     return 0;
 }
 
-/* Run the stream that records the event up to the n-th record. Return whether there is nothing to wait for. */
-static bool reach(sim_event *event, int64_t n) {
-    sim_stream *stream = event->stream;
-    while (event->done < n && aclsim_is(stream, KIND_STREAM) && stream->first && !stream->running)
+/* Run the stream of a record until it is reached. Return whether there is nothing to wait for. */
+static bool reach(sim_mark *mark) {
+    sim_stream *stream = mark ? mark->stream : NULL;
+    while (mark && !mark->done && aclsim_is(stream, KIND_STREAM) && stream->first && !stream->running)
         if (!run_one(stream)) return false;
     return true;
 }
 
-typedef struct { sim_event *event; int64_t n; } wait_task;
-
-static int run_wait(void *data) {
-    wait_task *task = data;
-    return reach(task->event, task->n) ? 0 : NOT_YET;
-}
-
-static void release_wait(void *data) {
-    release_event(((wait_task *)data)->event);
-    free(data);
-}
+static int run_wait(void *data) { return reach(data) ? 0 : NOT_YET; }
 
 /* aclrtStreamWaitEvent: needs an event created with ACL_EVENT_SYNC. */
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
@@ -361,10 +358,8 @@ aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     PASS_ON(aclsim_stream_of(stream, &stream));
     sim_event *awaited = event;
     if (!(awaited->flags & EVENT_SYNC)) REFUSE(RT_PARAM_INVALID, "aclrtStreamWaitEvent: the event was made without ACL_EVENT_SYNC");
-    wait_task *task = malloc(sizeof *task);
-    *task = (wait_task){awaited, awaited->recorded};
-    awaited->users++;
-    aclsim_enqueue(stream, "aclrtStreamWaitEvent", run_wait, release_wait, task);
+    if (awaited->mark) awaited->mark->users++;
+    aclsim_enqueue(stream, "aclrtStreamWaitEvent", run_wait, release_mark, awaited->mark);
     return 0;
 }
 
@@ -373,10 +368,10 @@ aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
 static aclError query(const char *name, aclrtEvent event, int *status, int complete) {
     PASS_ON(event_of(name, event));
     if (!status) REFUSE(INVALID_PARAM, "%s: status is a null pointer", name);
-    sim_event *queried = event;
-    bool done = queried->done >= queried->recorded;
+    sim_mark *mark = ((sim_event *)event)->mark;
+    bool done = !mark || mark->done;
     *status = done ? complete : !complete;
-    sim_stream *stream = queried->stream;
+    sim_stream *stream = mark ? mark->stream : NULL;
     if (!done && aclsim_is(stream, KIND_STREAM) && stream->first && !stream->running) run_one(stream);
     return 0;
 }
@@ -397,12 +392,20 @@ static aclError synchronize_event(const char *name, aclrtEvent event, int32_t ti
     double deadline;
     PASS_ON(event_of(name, event));
     PASS_ON(deadline_of(name, timeout, &deadline));
-    sim_event *awaited = event;
-    while (!reach(awaited, awaited->recorded)) {
-        if (now() >= deadline) return too_late(RT_EVENT_SYNC_TIMEOUT);
+    sim_mark *mark = ((sim_event *)event)->mark;
+    if (!mark) return 0;
+    sim_stream *stream = mark->stream;
+    mark->users++;  /* the thread may pause, and another may record the event again */
+    while (!reach(mark)) {
+        const bool is_late = now() >= deadline;
+        if (is_late) {
+            release_mark(mark);
+            return too_late(RT_EVENT_SYNC_TIMEOUT);
+        }
         aclsim_pause();
     }
-    return aclsim_is(awaited->stream, KIND_STREAM) ? take_failure(awaited->stream) : 0;
+    release_mark(mark);
+    return aclsim_is(stream, KIND_STREAM) ? take_failure(stream) : 0;
 }
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
@@ -427,9 +430,9 @@ aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endE
     sim_event *start = startEvent, *end = endEvent;
     if (!(start->flags & end->flags & EVENT_TIME_LINE))
         REFUSE(RT_PARAM_INVALID, "aclrtEventElapsedTime: the events were made without ACL_EVENT_TIME_LINE");
-    if (!start->done || !end->done || start->done < start->recorded || end->done < end->recorded)
+    if (!start->mark || !end->mark || !start->mark->done || !end->mark->done)
         REFUSE(RT_EVENT_TIMESTAMP_INVALID, "aclrtEventElapsedTime: an event has not been reached yet");
-    *ms = (float)(end->time - start->time);
+    *ms = (float)(end->mark->time - start->mark->time);
     return 0;
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .groups import FaultGroup, find_groups
-from .pool import RunSettings, WorkerPool
+from .pool import Runner, RunSettings, WorkerPool
 from .records import Records
 
-__all__ = ["FaultGroup", "Records", "RunSettings", "WorkerPool", "find_groups"]
+__all__ = ["FaultGroup", "Records", "RunSettings", "Runner", "WorkerPool", "find_groups"]

@@ -14,9 +14,9 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Protocol
 
 from dispatch_core.errors import BackendError
 
@@ -33,13 +33,29 @@ _FRAME: Final = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in (?P<f
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """The settings that a process needs to run a check."""
+    """The settings that a process needs to run a check.
+
+    ``runner`` names a function of these settings in another package, ``module:function``, that returns a `Runner` for
+    checks of its own; then the process loads no device by itself. ``options`` are the runner's, and JSON has them.
+    """
 
     device: str
     limit: int | None
     seed: int
     modules: tuple[str, ...] = ()
     timeout: float = 120.0
+    runner: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class Runner(Protocol):
+    """An object that runs checks by their names."""
+
+    is_spent: bool
+    """Whether the process can run no further check: the pool replaces it."""
+
+    def run(self, check: str) -> Outcome:
+        """Run a check."""
 
 
 class Worker:
@@ -101,6 +117,8 @@ class Worker:
         except OSError:
             answer = "end"
         if isinstance(answer, dict):
+            if answer.pop("spent", False):
+                self.close()
             return Outcome(**answer)
         said = self._describe_end(answer)
         self._end()
