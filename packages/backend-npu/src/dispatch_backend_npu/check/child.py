@@ -28,6 +28,7 @@ RUNNER: Final = f"{__name__}:make_runner"
 
 #: Codes of a device that cannot go on in this process: its tasks have failed, or did not end.
 _LOST: Final = range(507000, 508000)
+_PACKAGE: Final = Path(__file__).parents[1].name
 _FACTS: Final = "device.json"
 
 
@@ -141,6 +142,6 @@ def _describe(error: Exception) -> str:
 
 
 def _place_of(error: BaseException) -> str:
-    """Return the innermost place of an error in this project's own packages, without the folder."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "dispatch" in frame.filename]
+    """Return the innermost place of an error in this package, without the folder."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _PACKAGE in frame.filename]
     return f"{frames[-1].name} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

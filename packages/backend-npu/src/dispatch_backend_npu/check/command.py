@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _FILE: Final = Path("npu-check.json")
 _TIMEOUT: Final = 60.0
-_ISSUES: Final = "https://github.com/dispatch-project/dispatch/issues/new?template=chip.yml"
+_ISSUES: Final = "https://github.com/dispatch-project/dispatch/issues/new?template=npu.yml"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

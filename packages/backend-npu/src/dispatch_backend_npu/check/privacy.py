@@ -35,7 +35,7 @@ class Privacy:
         """Return the one that knows this machine's names, this user's, and the folders of Python and the toolkit."""
         home = str(Path.home())
         users = {os.environ.get(name, "") for name in ("USER", "LOGNAME", "LNAME", "USERNAME", "SUDO_USER")}
-        with suppress(ImportError, KeyError):
+        with suppress(ImportError, KeyError, AttributeError):
             import pwd
 
             users.add(pwd.getpwuid(os.getuid()).pw_name)
