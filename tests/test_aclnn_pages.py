@@ -156,6 +156,29 @@ def test_arguments_in_a_list_have_blocks_of_their_own(pages):
     assert found["out"] == dict.fromkeys(["910_93", "910B"], frozenset({"Float"}))
 
 
+def test_a_table_of_limits_denies_types_to_the_families_of_its_columns(pages):
+    limits = """## 约束说明
+
+<table><thead><tr><th>约束类型</th>
+<!-- npu="A3,910b" id7 -->
+<th>A2</th>
+<!-- end id7 -->
+<!-- npu="910" id8 -->
+<th>910</th>
+<!-- end id8 -->
+</tr></thead>
+<tr><th scope="row">self</th><td>self数据类型不支持UINT16。</td><td>self不支持BFLOAT16。仅支持FLOAT16。</td></tr>
+<tr><th scope="row">dim约束</th><td colspan="2">不支持FLOAT16</td></tr></table>
+
+## 调用示例
+"""
+    text = PAGE.format(out="BFLOAT16、FLOAT", blocks="").replace("Relu", "Softmax") + "\n" + limits
+    found = pages.Page("aclnnSoftmax", text).read()
+    assert found["self"]["910"] == {"Float", "Half"}
+    assert found["self"]["910B"] == {"Float", "Half", "BFloat16"}
+    assert found["out"] == dict.fromkeys(["910_93", "910B", "910"], frozenset({"BFloat16", "Float"}))
+
+
 @pytest.mark.parametrize(
     ("argument", "chip", "taken"),
     [

@@ -25,7 +25,7 @@ import re
 import sys
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
@@ -193,6 +193,9 @@ class Page:
         part = rest[: end.start() if end else None]
         #: The part about the first phase, up to what it returns.
         self.text = re.split(r"^\W*返回值", part, maxsplit=1, flags=re.MULTILINE)[0]
+        limits = re.search(r"^## 约束说明$.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+        #: The part about limits.
+        self.limits = limits[0] if limits else ""
 
     def read(self) -> dict[str, Found]:
         """Return argument → family → types; a family is left out where the page says nothing of it."""
@@ -215,6 +218,8 @@ class Page:
                 self._apply(block, marks, [name], found)
         for marks, block in _BLOCK.findall(general):
             self._apply(block, marks, arguments, found)
+        for marks, cell in self._limits():
+            self._apply(cell, marks, arguments, found, denials_only=True)
         for name in references:
             chain = [name]
             while chain[-1] in references and references[chain[-1]] not in chain:
@@ -244,6 +249,16 @@ class Page:
             found[name[0]] = text, ""
         return found, after
 
+    def _limits(self) -> Iterator[tuple[str, str]]:
+        """Yield the cells of a table of limits that has a column for each group of families, with the column's marks."""
+        for table in re.findall(r"<table.*?</table>", self.limits, re.DOTALL):
+            heads = re.findall(r"(?:<!-- npu=\"(.*?)\" id\d+ -->\s*)?<th>", table)
+            if any(heads):
+                for row in _html_rows(table)[1:]:
+                    named = set(re.findall(r"\w+", row[0], re.ASCII)) & set(PARAMETERS[self.function])
+                    if not named or named & set(dtypes.tensor_arguments(self.function)):
+                        yield from [(marks, cell) for marks, cell in zip(heads, row, strict=False) if marks]
+
     def _bullets(self) -> tuple[dict[str, tuple[str, str]], str]:
         """Return argument → its bullet with the blocks that follow."""
         found = {}
@@ -254,7 +269,9 @@ class Page:
                 found[name[0]] = part, ""
         return found, ""
 
-    def _apply(self, block: str, marks: str, names: Iterable[str], found: dict[str, Found]) -> None:
+    def _apply(
+        self, block: str, marks: str, names: Collection[str], found: dict[str, Found], *, denials_only: bool = False
+    ) -> None:
         """Change the types of arguments by a block that is marked with families."""
         chips = [FAMILIES[mark] for mark in marks.split(",") if FAMILIES[mark] in self.chips]
         for sentence in _sentences(block):
@@ -268,6 +285,8 @@ class Page:
             if not statements and _ONLY_LIST.fullmatch(sentence):
                 statements = [("", "", "", sentence)]
             for before, extra, denied, types in statements:
+                if denials_only and not denied:
+                    continue
                 said = set(re.findall(r"[A-Za-z]\w*", before, re.ASCII)) & set(PARAMETERS[self.function])
                 for name in names:
                     if said and name not in said:
@@ -282,7 +301,7 @@ class Page:
                             found[name][chip] = given
                         elif extra:
                             found[name][chip] = known | given
-                        elif said or len(list(names)) == 1:
+                        elif said or len(names) == 1:
                             found[name][chip] = given if known & given else known | given
                         else:
                             found[name][chip] = known & given or known
