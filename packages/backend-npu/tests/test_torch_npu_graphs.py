@@ -106,3 +106,50 @@ def test_functions_and_modules_are_recorded_once():
     graphed(x).sum().backward()
     assert module.weight.grad.tolist() == [[4.0] * 3] * 2
     assert function(x).tolist() == [[2.0] * 3] * 4
+
+
+def test_a_group_of_calls_gets_other_arguments():
+    first, second = torchlike.ones(2, device="npu"), torchlike.full((2,), 5.0, device="npu")
+    graph, stream = npu.NPUGraph(), torchlike.npu.current_stream()
+    with npu.graph(graph):
+        before = first * 1
+        npu.graph_task_group_begin(stream)
+        middle = torchlike.add(before, first)
+        handle = npu.graph_task_group_end(stream)
+        after = middle * 10
+    npu.graph_task_update_begin(stream, handle)
+    torchlike.add(before, second)
+    npu.graph_task_update_end(stream)
+    graph.replay()
+    assert middle.tolist() == [6.0, 6.0] and after.tolist() == [60.0, 60.0] and before.tolist() == [1.0, 1.0]
+    npu.graph_task_update_begin(stream, handle)
+    torchlike.mul(before, second)
+    with pytest.raises(
+        RuntimeError, match=r"has the calls aten::add.*, and its update has aten::mul.*\nHint: an update"
+    ):
+        npu.graph_task_update_end(stream)
+    graph.replay()
+    assert after.tolist() == [60.0, 60.0]
+
+
+def test_parts_of_a_graph_begin_before_they_end():
+    stream = torchlike.npu.current_stream()
+    for call in (npu.graph_task_group_begin, npu.super_kernel_scope_begin):
+        with pytest.raises(RuntimeError, match=r"was called while no graph is recorded\nHint: with"):
+            call(stream)
+    for call, text in ((npu.graph_task_group_end, "no group"), (npu.graph_task_update_end, "no update")):
+        with pytest.raises(RuntimeError, match=f"{text}.* was begun on this stream\nHint: "):
+            call(stream)
+    with pytest.raises(TypeError, match=r"handle is what graph_task_group_end\(\) returned, not int"):
+        npu.graph_task_update_begin(stream, 1)
+    with npu.graph(npu.NPUGraph()):
+        npu.super_kernel_scope_begin("outer")
+        npu.super_kernel_scope_begin()
+        with pytest.raises(RuntimeError, match="the innermost is None\nHint: end scopes"):
+            npu.super_kernel_scope_end("outer")
+        npu.super_kernel_scope_end()
+        npu.super_kernel_scope_end("outer")
+        with pytest.raises(RuntimeError, match="non-empty"):
+            npu.super_kernel_scope_begin(" ")
+    with pytest.raises(RuntimeError, match="none is open"):
+        npu.super_kernel_scope_end()

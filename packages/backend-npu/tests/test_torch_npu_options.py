@@ -144,3 +144,12 @@ def test_a_stream_that_launches_in_its_thread():
         x = torchlike.ones(2, device="npu") * 3
     stream.synchronize()
     assert x.tolist() == [3.0, 3.0]
+
+
+def test_warnings_are_about_the_users_line(recwarn):
+    npu.set_compile_mode(jit_compile=True)
+    npu.current_blas_handle()
+    npu.set_option({"ACL_DEBUG_DIR": "here"})
+    npu.set_deterministic_level(1)
+    npu.set_deterministic_level(0)
+    assert {each.filename for each in recwarn} == {__file__} and len(recwarn) == 5

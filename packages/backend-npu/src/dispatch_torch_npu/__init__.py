@@ -15,14 +15,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
-from dispatch_core.tracebacks import hide_frames
-
 from . import npu
 from .refusals import NotServedError
 
 __all__ = ["NotServedError", "npu", "stand_beside"]
-
-hide_frames(__name__)
 
 #: The version whose names these are, with a part that says so.
 __version__: Final = "2.7.1+dispatch"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torchlike
-from dispatch_core.tracebacks import warn_caller
 from torchlike.autograd import Function
 
 from ..refusals import refuse
@@ -61,5 +61,7 @@ def set_deterministic_level(level: int) -> None:
             f"set_deterministic_level({level})", "the device's modes beyond torch's switch are not set", "write 0 or 1"
         )
     if torchlike.are_deterministic_algorithms_enabled() is not bool(level):
-        warn_caller(f"set_deterministic_level({level}) calls torch.use_deterministic_algorithms({bool(level)})")
+        warnings.warn(
+            f"set_deterministic_level({level}) calls torch.use_deterministic_algorithms({bool(level)})", stacklevel=2
+        )
         torchlike.use_deterministic_algorithms(bool(level))

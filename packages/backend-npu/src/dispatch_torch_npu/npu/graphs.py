@@ -11,9 +11,10 @@ Note [What a replay does]
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torchlike
 from torchlike import Tensor
@@ -24,16 +25,22 @@ from . import _DEVICE
 __all__ = ["NPUGraph", "graph", "graph_pool_handle", "make_graphed_callables"]
 
 _handles: Final = itertools.count(1)
+#: The graphs that a thread records, the innermost last.
+_recorded: Final = threading.local()
 #: Operators that read values to the host.
 _READS: Final = frozenset(
     {"aten::_local_scalar_dense", "aten::item", "aten::equal", "aten::nonzero", "aten::is_nonzero", "prims::device_get"}
 )
 
 
-class _GraphRecorder(TorchDispatchMode):
+#: A call: the operator, its arguments, and its results, with whether each has memory of its own.
+RecordedCall: TypeAlias = tuple[Any, Any, Any, list[tuple[Tensor, bool]]]
+
+
+class GraphRecorder(TorchDispatchMode):
     """Records every call of an operator on the device, with its arguments and results."""
 
-    def __init__(self, calls: list[tuple[Any, Any, Any, list[tuple[Tensor, bool]]]]) -> None:
+    def __init__(self, calls: list[RecordedCall]) -> None:
         super().__init__()
         self._calls = calls
 
@@ -65,23 +72,30 @@ class NPUGraph:
     """A graph that `graph` records and ``replay`` runs again; see Note [What a replay does] (source: ``torch_npu.npu``)."""
 
     def __init__(self, keep_graph: bool = False) -> None:
-        self._calls: list[tuple[Any, Any, Any, list[tuple[Tensor, bool]]]] = []
-        self._recorder: _GraphRecorder | None = None
+        self._calls: list[RecordedCall] = []
+        self._recorder: GraphRecorder | None = None
         self._pool: tuple[int, int] = (0, next(_handles))
+
+    @property
+    def calls(self) -> list[RecordedCall]:
+        """The recorded calls, each with its arguments and results; parts of a graph are changed there."""
+        return self._calls
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         """Begin to record the calls of this thread."""
         if self._recorder is not None or self._calls:
             raise RuntimeError("this graph has been recorded\nHint: reset() it, or make another")
         self._pool = pool or self._pool
-        self._recorder = _GraphRecorder(self._calls)
+        self._recorder = GraphRecorder(self._calls)
         self._recorder.__enter__()
+        _recorded.graphs = [*recorded_graphs(), self]
 
     def capture_end(self) -> None:
         """End the recording."""
         if self._recorder is None:
             raise RuntimeError("this graph is not being recorded")
         recorder, self._recorder = self._recorder, None
+        _recorded.graphs = [each for each in recorded_graphs() if each is not self]
         recorder.__exit__(None, None, None)
 
     def replay(self) -> None:
@@ -102,6 +116,12 @@ class NPUGraph:
     def pool(self) -> tuple[int, int]:
         """Return the handle of the graph's memory, which other graphs may be given."""
         return self._pool
+
+
+def recorded_graphs() -> list[NPUGraph]:
+    """Return the graphs that this thread records, the innermost last."""
+    found: list[NPUGraph] = getattr(_recorded, "graphs", [])
+    return found
 
 
 class graph:  # noqa: N801  # torch_npu's own name

@@ -5,11 +5,10 @@ The other values are refused, or warned of where a program goes on without them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Final
-
-from dispatch_core.tracebacks import warn_caller
 
 from ..refusals import refuse
 
@@ -73,7 +72,7 @@ def set_option(option: Mapping[str, Any]) -> None:
         set(option) - {"MM_BMM_ND_ENABLE"} - ({"jitCompile"} if option.get("jitCompile") == "disable" else set())
     )
     if others:
-        warn_caller(f"set_option({', '.join(others)}): {_COMPILED}")
+        warnings.warn(f"set_option({', '.join(others)}): {_COMPILED}", stacklevel=2)
 
 
 def set_compile_mode(jit_compile: bool = False) -> None:
@@ -82,7 +81,7 @@ def set_compile_mode(jit_compile: bool = False) -> None:
     >>> set_compile_mode(jit_compile=False)
     """
     if jit_compile:
-        warn_caller(f"set_compile_mode(jit_compile=True): {_COMPILED}")
+        warnings.warn(f"set_compile_mode(jit_compile=True): {_COMPILED}", stacklevel=2)
 
 
 def is_jit_compile_false() -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-
-from dispatch_core.tracebacks import warn_caller
+import warnings
 
 from ..refusals import refuse
 
@@ -27,13 +26,16 @@ def get_device_capability(device: object = None) -> tuple[int, int] | None:
     They say nothing of the device, which torch_npu warns of, too (source: ``torch_npu.npu``).
     """
     found = re.fullmatch(r"(\d+)\.(\d+)", os.environ.get(_CAPABILITY, ""))
-    warn_caller(f"get_device_capability() is what the variable {_CAPABILITY} says, as '8.0': nothing of the device")
+    warnings.warn(
+        f"get_device_capability() is what the variable {_CAPABILITY} says, as '8.0': nothing of the device",
+        stacklevel=2,
+    )
     return None if found is None else (int(found[1]), int(found[2]))
 
 
 def current_blas_handle() -> None:
     """Return None, with a warning: the device has no handle of a BLAS (source: ``torch_npu.npu``)."""
-    warn_caller("NPU does not use blas handle.")
+    warnings.warn("NPU does not use blas handle.", stacklevel=2)
 
 
 def ipc_collect() -> None:
@@ -47,7 +49,7 @@ def ipc_collect() -> None:
 
 def clear_npu_overflow_flag() -> None:
     """Warn that there is no flag of overflow to clear (source: ``torch_npu.npu``)."""
-    warn_caller("clear_npu_overflow_flag() does nothing on devices whose numbers overflow to infinity.")
+    warnings.warn("clear_npu_overflow_flag() does nothing on devices whose numbers overflow to infinity.", stacklevel=2)
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:

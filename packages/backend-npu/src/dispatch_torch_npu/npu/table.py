@@ -15,6 +15,10 @@ _MODULES: Final = {
         " reset_max_memory_cached set_per_process_memory_fraction"
     ),
     "deterministic": ("disable_deterministic_with_backward enable_deterministic_with_backward set_deterministic_level"),
+    "graph_parts": (
+        "graph_task_group_begin graph_task_group_end graph_task_update_begin graph_task_update_end"
+        " super_kernel_scope_begin super_kernel_scope_end"
+    ),
     "graphs": "NPUGraph graph graph_pool_handle make_graphed_callables",
     "host_memory": (
         "host_empty_cache host_memory_stats host_memory_stats_as_nested_dict reset_accumulated_host_memory_stats"
@@ -48,7 +52,6 @@ _FOREIGN: Final = (
 )
 _POOL: Final = ("memory has one pool for each device and stream", "torch.npu.empty_cache() returns what is unused")
 _HIDING: Final = ("models are not obfuscated", "leave it out")
-_KERNEL: Final = ("operators of a graph are not compiled into one kernel", "leave it out")
 
 #: Name → the reason, and a hint.
 REFUSED: Final[dict[str, tuple[str, str]]] = {
@@ -72,10 +75,6 @@ REFUSED: Final[dict[str, tuple[str, str]]] = {
         "the device's numbers overflow to infinity, so that it has no flag of overflow (torch_npu raises, too)",
         "look for inf and nan: torch.isfinite(gradient).all()",
     ),
-    "graph_task_group_begin": _GRAPH,
-    "graph_task_group_end": _GRAPH,
-    "graph_task_update_begin": _GRAPH,
-    "graph_task_update_end": _GRAPH,
     "init_dump": _DUMP,
     "npurt": ("functions of the runtime are not given out", "torch.npu has what programs use of them"),
     "obfuscation_calculate": _HIDING,
@@ -94,8 +93,6 @@ REFUSED: Final[dict[str, tuple[str, str]]] = {
     "set_stream_limit": _LIMIT,
     "stop_device": _RECOVERY,
     "stress_detect": ("the device is not tested by it", "python -m dispatch_core doctor npu opens the device"),
-    "super_kernel_scope_begin": _KERNEL,
-    "super_kernel_scope_end": _KERNEL,
     "use_mem_pool": _POOL,
     "utilization": ("the device's load is not asked for", "npu-smi shows it"),
 }
