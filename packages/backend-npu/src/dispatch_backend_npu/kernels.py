@@ -111,6 +111,7 @@ KERNELS: Final[dict[str, Kernel]] = (
 """Every kernel of the ``aten`` namespace. The host computes the operators that neither are here nor are composed."""
 
 PRIMS: Final[dict[str, Kernel]] = {
-    name: _make_module_kernel(name, ".ops.copy", "PRIMS") for name in ("device_get", "device_put")
+    name: _make_module_kernel(name, module, "PRIMS")
+    for name, module in (("device_get", ".ops.copy"), ("device_put", ".ops.copy"), ("adam_", ".ops.optimizers"))
 }
 """The kernels of the ``prims`` namespace."""

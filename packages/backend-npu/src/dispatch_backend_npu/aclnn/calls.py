@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from math import copysign
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.shapes import TensorMeta, storage_extent
@@ -118,7 +119,11 @@ def nbytes_of(spec: TensorMeta) -> int:
 
 def is_same_scalar(one: Any, other: Any) -> bool:
     """Return whether two numbers are the same to ACL; zeros have signs, and not-a-number is never equal to itself."""
-    return one is other or (one == other and one.__class__ is other.__class__ and one != 0)
+    if one is other:
+        return True
+    if one != other or one.__class__ is not other.__class__:
+        return False
+    return one != 0 or (isinstance(one, (int, float)) and copysign(1, one) == copysign(1, other))
 
 
 _size_t: Final = ctypes.c_uint64

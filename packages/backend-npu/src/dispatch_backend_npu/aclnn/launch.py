@@ -42,6 +42,12 @@ class CallInteger(int):
     __slots__ = ()
 
 
+class CallFloat(float):
+    """A C double or float that each call brings, in the same way."""
+
+    __slots__ = ()
+
+
 class PlaceholderBlock:
     """The block of an array that a kernel makes while its launches are collected."""
 
@@ -78,7 +84,7 @@ def allocate_result(spec: TensorMeta) -> AclArray:
 
 def _is_live(kind: str, value: Any) -> bool:
     """Return whether an argument is a number that is not a part of the template."""
-    return (kind == "const aclScalar*" and value is not None) or value.__class__ is CallInteger
+    return (kind == "const aclScalar*" and value is not None) or value.__class__ in (CallInteger, CallFloat)
 
 
 def launch(function: str, *values: Any) -> None:

@@ -327,6 +327,9 @@ MseLossBackward(T gradOutput, T self, T target, int64_t reduction, T! out)
 SmoothL1Loss(T self, T target, int64_t reduction, float beta, T! result)
 BinaryCrossEntropy(T self, T target, T weight, int64_t reduction, T! out)
 BinaryCrossEntropyWithLogits(T self, T target, T weightOptional, T posWeightOptional, int64_t reduction, T! out)
+# Optimizers.
+ApplyAdamWV2(T! varRef, T! mRef, T! vRef, T! maxGradNormOptionalRef, T grad, T step, float lr, float beta1, float beta2, \
+float weightDecay, float eps, bool amsgrad, bool maximize)
 # Random numbers.
 InplaceUniform(T selfRef, double from, double to, uint64_t seed, uint64_t offset)
 InplaceNormal(T selfRef, float mean, float std, int64_t seed, int64_t offset)

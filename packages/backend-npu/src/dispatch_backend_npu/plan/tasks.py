@@ -13,7 +13,7 @@ from ..aclnn.launch import PlaceholderBlock, collect_launches
 from ..aclnn.row_kernels import operator_row
 from ..aclnn.table import OPERATORS, PROTOTYPES
 from ..arrays import AclArray
-from ..kernels import BY_HAND, KERNELS
+from ..kernels import BY_HAND, KERNELS, PRIMS
 
 _BY_HAND: Final = {name for names in BY_HAND.values() for name in names.split()}
 
@@ -56,6 +56,9 @@ def read_node(index: int, node: Node, begin: int) -> NodeTasks | None:
     Its temporaries get the indices from ``begin`` downwards.
     """
     name = node.name.removeprefix("aten::")
+    prims = PRIMS.get(name.removeprefix("prims::")) if name.startswith("prims::") else None
+    if prims is not None and node.kernel is prims:
+        return _LaunchCollector(begin).read(index, node, prims)
     if node.kernel is not KERNELS.get(name) or None in node.outputs:
         return None
     # Only the kernel, which knows the offsets, can compare an operand with the memory that it writes to.
@@ -133,7 +136,8 @@ class _LaunchCollector:
                     *[self._to_argument(value) for value in positional],
                     **{name: self._to_argument(value) for name, value in keywords.items()},
                 )
-            self._match_results(node, found if isinstance(found, (list, tuple)) else [found])
+            if found is not None:
+                self._match_results(node, found if isinstance(found, (list, tuple)) else [found])
             tasks = [self._to_task(function, values) for function, values in launches]
         except Exception:  # noqa: BLE001  # the kernel runs by itself, and raises its own errors then
             return None
@@ -181,7 +185,7 @@ class _LaunchCollector:
                 tensors += map(self._index_of, value)
                 argument = [each.spec for each in value]
             elif isinstance(value, _LateScalar):
-                if kind != "const aclScalar*":
+                if kind not in ("const aclScalar*", "float", "double"):
                     raise _UnknownLaunchError
                 argument = ScalarParameter(len(numbers), None)
                 numbers.append(value.value.index)

@@ -28,6 +28,8 @@ _ndarray: Final[Any] = np.ndarray
 _PIPELINE: Final = DispatchKey.Pipeline.value
 #: The keys of plain tensors on the cpu, those whose calls may be recorded among them.
 _PLAIN: Final = frozenset({DispatchKey.CPU, DispatchKey.AutogradCPU, DispatchKey.Pipeline})
+#: The dtypes of parameters on a device that has a kernel for the step.
+_FLOATS: Final = frozenset({ScalarType.Float, ScalarType.Double, ScalarType.Half, ScalarType.BFloat16})
 #: The keys that a context may include: others, such as a mode's, are to see each operator.
 _QUIET: Final = _PIPELINE | DispatchKey.Profiler.value | DispatchKey.Tracer.value
 #: The classes of settings that are numbers; live ones of a captured call say that they are of these, too.
@@ -45,17 +47,40 @@ def _has_plain_keys(mask: int) -> bool:
     return _PLAIN.issuperset(keys_of(mask))
 
 
-def _are_plain(pairs: Pairs) -> bool:
-    """Return whether parameters and gradients are plain tensors of real numbers on the cpu."""
+@cache
+def _has_keys_of_kernel(mask: int, name: str) -> bool:
+    """Return whether the keys are those of a plain tensor on a device that has a kernel for the step."""
+    keys = [each for each in keys_of(mask) if each is not DispatchKey.Pipeline]
+    kernels = dc.registry.get(name).kernels
+    return any(
+        each in kernels and all(other is each or other.name == f"Autograd{each.name}" for other in keys)
+        for each in keys
+    )
+
+
+def _are_plain(pairs: Pairs, name: str) -> bool:
+    """Return whether parameters and gradients are plain tensors of real numbers on the cpu, or on one device that serves."""
     if included_mask() & ~_QUIET:
         return False
     for param, grad in pairs:
-        if not _has_plain_keys(param._dispatch_mask | grad._dispatch_mask):
-            return False
+        mask = param._dispatch_mask | grad._dispatch_mask
+        if not _has_plain_keys(mask):
+            return _are_on_device(pairs, name)
         dtype = param.dtype
         if dtype is not _FLOAT and dtype is not _DOUBLE:
             return False
     return True
+
+
+def _are_on_device(pairs: Pairs, name: str) -> bool:
+    """Return whether parameters and gradients are plain tensors of floats on one device that has a kernel for the step."""
+    device = pairs[0][0].device
+    return all(
+        _has_keys_of_kernel(param._dispatch_mask | grad._dispatch_mask, name)
+        and param.device == device
+        and param.dtype in _FLOATS
+        for param, grad in pairs
+    )
 
 
 def step_adam(optimizer: Any, pairs: Pairs, group: dict[str, Any], lr: Any) -> bool:
@@ -63,7 +88,7 @@ def step_adam(optimizer: Any, pairs: Pairs, group: dict[str, Any], lr: Any) -> b
     decay, eps, (beta1, beta2) = group["weight_decay"], group["eps"], group["betas"]
     if group["amsgrad"] or group["differentiable"] or group["capturable"]:
         return False
-    if not (_are_numbers(lr, decay, eps, beta1, beta2) and _are_plain(pairs)):
+    if not (_are_numbers(lr, decay, eps, beta1, beta2) and _are_plain(pairs, "prims::adam_")):
         return False
     found: list[tuple[Any, Any, Any, Any]] = []
     state_of = optimizer.state
@@ -101,7 +126,9 @@ def step_adam(optimizer: Any, pairs: Pairs, group: dict[str, Any], lr: Any) -> b
 def step_sgd(optimizer: Any, pairs: Pairs, group: dict[str, Any], lr: Any) -> bool:
     """Do the same for `SGD`; first steps with momentum, which make the buffers, are left."""
     momentum, dampening, decay = group["momentum"], group["dampening"], group["weight_decay"]
-    if group["differentiable"] or not (_are_numbers(lr, momentum, dampening, decay) and _are_plain(pairs)):
+    if group["differentiable"] or not (
+        _are_numbers(lr, momentum, dampening, decay) and _are_plain(pairs, "prims::sgd_")
+    ):
         return False
     if lr.__class__ is int and not lr:
         return False  # As a float it had another sign when it is turned.
