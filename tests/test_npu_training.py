@@ -124,6 +124,32 @@ def test_a_repeated_step_prepares_what_has_other_numbers_only(simulator):
     assert prepared == ["aclnnInplaceFillScalarGetWorkspaceSize"]
 
 
+def phases_of(simulator, step):
+    """Return how many functions a step executed, and how many first phases the toolkit's cache answered, and did not."""
+    before, names = simulator.first_phases(), len(simulator.log())
+    step()
+    after, log = simulator.first_phases(), simulator.log()[names:]
+    executed = sum(name.startswith("aclnn") and not name.endswith("GetWorkspaceSize") for name in log)
+    return executed, after.answered - before.answered, after.made - before.made
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("left_out", [(), ("operator cache",)], ids=["cached", "not cached"])
+@pytest.mark.parametrize("mode", ["pipeline", "captured"])
+def test_a_step_that_ran_eagerly_before_prepares_each_function_at_most_once(simulator, mode, left_out):
+    """The toolkit's cache answers what ran before, with executors that cannot be repeated."""
+    with simulator.without(*left_out):
+        training = Training("npu", pipelined=mode == "pipeline")
+        for _ in range(2):
+            training._step()
+        step = training.step if mode == "pipeline" else torchlike.capture(training._step)
+        runs = [phases_of(simulator, step) for _ in range(4)]
+        for executed, answered, made in runs:
+            assert executed > 40 and answered + made <= executed
+        assert 0 < made < executed / 4
+        assert (answered == 0) == bool(left_out)
+
+
 def failing_calls(simulator, pipelined, trained):
     """Return the calls of a step that are to fail, one at a time: of each function the first two, and the last."""
     training = Training("npu", pipelined)
