@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import torchlike
 from dispatch_backend_npu import runtime
 from dispatch_backend_npu.acl import AclError, OutOfMemoryError
-from dispatch_backend_npu.runtime import allocator, memory
-from dispatch_backend_npu.runtime.allocator import size_class
+from dispatch_backend_npu.runtime import allocator, chunks, memory
+from dispatch_backend_npu.runtime.chunks import pad, size_class
 
 pytestmark = pytest.mark.no_pipeline(reason="calls the runtime, and no operator")
 
@@ -37,7 +37,7 @@ def allocated_bytes():
 def test_a_class_is_at_most_an_eighth_larger_than_the_request(nbytes):
     size = size_class(nbytes)
     assert size % 512 == 0 and size >= nbytes
-    padded = allocator.pad(nbytes)
+    padded = pad(nbytes)
     assert size == 512 or size <= max(padded * 9 / 8, padded + 512)
     assert size_class(size - 32) == size
 
@@ -51,15 +51,15 @@ def test_after_each_block_32_bytes_are_its_own(sizes):
 
 def test_the_simulator_finds_blocks_without_them(npu, monkeypatch):
     """Kernels write past the end of their results, and refuse memory whose end is another block's beginning."""
-    monkeypatch.setattr(allocator, "pad", lambda nbytes: nbytes)
-    allocator.size_class.cache_clear()
+    monkeypatch.setattr(chunks, "pad", lambda nbytes: nbytes)
+    chunks.size_class.cache_clear()
     try:
         first, second = torchlike.ones(128, device="npu"), torchlike.ones(128, device="npu")
         assert second._dispatch_data.pointer - first._dispatch_data.pointer == 512
         with pytest.raises(AclError, match="the 32 bytes after the block of self are not free"):
             (first + 1, second + 1, first + 1)[2].tolist()
     finally:
-        allocator.size_class.cache_clear()
+        chunks.size_class.cache_clear()
 
 
 def test_blocks_are_aligned_and_apart():
@@ -79,6 +79,106 @@ def test_an_unreferenced_block_is_used_again():
     del block
     assert allocated_bytes() == before
     assert runtime.allocate(1024).pointer == pointer
+
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def own(clean):
+    """An allocator of its own, with the stream for which it allocates."""
+    found = allocator.Allocator(runtime.ensure())
+    stream = runtime.current().pointer
+    yield lambda nbytes: found.allocate(nbytes, stream), found
+    found.close()
+
+
+@given(st.lists(st.tuples(st.integers(0, 30 * MIB), st.integers(0, 9)), max_size=40))
+def test_large_chunks_are_split_and_merged_again(steps):
+    found = allocator.Allocator(runtime.ensure())
+    stream = runtime.current().pointer
+    try:
+        held = []
+        for nbytes, gone in steps:
+            held.append(found.allocate(nbytes, stream))
+            if gone < 6 and held:
+                del held[gone % len(held)]
+            spans = sorted((block.pointer, block.pointer + pad(block.nbytes), block.size) for block in held)
+            assert all(end <= after for (_, end, _), (after, _, _) in pairwise(spans))
+            figures = found.stats()
+            assert figures["allocated_bytes.all.current"] == sum(block.size for block in held)
+            assert figures["active.all.current"] == len(held)
+            for segment in found.snapshot():
+                assert sum(part["size"] for part in segment["blocks"]) == segment["total_size"]
+        held.clear()
+        # A chunk, and what the runtime has added.
+        large = [segment for segment in found.snapshot() if segment["segment_type"] == "large"]
+        assert [[part["state"] for part in segment["blocks"]] for segment in large] == [["inactive"] * 2] * len(large)
+        found.empty_cache()
+        assert found.stats()["reserved_bytes.all.current"] == 0
+    finally:
+        found.close()
+
+
+def test_tensors_of_varying_lengths_use_one_another_s_memory(own, simulator):
+    allocate, _ = own
+    before = simulator.memory().live
+    for nbytes in range(300 << 10, 9 * MIB, 123_457):
+        assert allocate(nbytes).nbytes == nbytes
+    assert simulator.memory().live - before == 20 * MIB
+    held = [allocate(nbytes) for nbytes in (MIB, 2 * MIB, 4 * MIB, 8 * MIB)]
+    del held[1]
+    again = allocate(2 * MIB)
+    assert simulator.memory().live - before == 20 * MIB
+    assert again.size == 2 * MIB + 512
+    # A long chunk keeps a rest of up to 1 MiB.
+    del held[1], again
+    assert allocate(5 * MIB + MIB // 2).size == 6 * MIB + 1024
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "taken"),
+    [
+        (512, 2),
+        (2 * MIB, 20),
+        (8 * MIB, 20),
+        (10 * MIB - 1024, 20),
+        (12 * MIB - 1024, 12),
+        (12 * MIB, 14),
+        (64 * MIB, 66),
+    ],
+)
+def test_no_segment_takes_a_page_for_its_padding(own, simulator, nbytes, taken):
+    """A block needs 32 bytes more, and the runtime adds 32: they are within the last page, unless the block fills it."""
+    allocate, found = own
+    before = simulator.memory().live
+    block = allocate(nbytes)
+    assert simulator.memory().live - before == taken * MIB
+    assert found.stats()["reserved_bytes.all.current"] == taken * MIB
+    assert block.nbytes == nbytes
+
+
+def test_reserved_memory_is_counted_in_pages(own, simulator, monkeypatch):
+    monkeypatch.setenv("DISPATCH_NPU_NO_MEMORY_CACHING", "1")
+    uncached = allocator.Allocator(runtime.ensure())
+    for each in (own[1], uncached):
+        before, held = simulator.memory().live, []
+        for nbytes in (1, 4000, 300_000, MIB, 2 * MIB, 5 * MIB, 16 * MIB, 20 * MIB):
+            held.append(each.allocate(nbytes, runtime.current().pointer))
+            assert each.stats()["reserved_bytes.all.current"] == simulator.memory().live - before
+    del held
+    assert uncached.stats()["reserved_bytes.all.current"] == 0
+
+
+def test_a_device_that_is_nearly_full_gives_a_segment_for_the_block_alone(own, simulator):
+    allocate, found = own
+    simulator.set_capacity(simulator.memory().live + 6 * MIB)
+    block = allocate(5 * MIB)
+    assert found.stats()["reserved_bytes.all.current"] == 6 * MIB
+    with pytest.raises(OutOfMemoryError, match=r"has no room for 2\.00 MiB"):
+        allocate(MIB)
+    del block
+    assert allocate(MIB).nbytes == MIB
 
 
 def test_small_blocks_come_from_few_calls(simulator):

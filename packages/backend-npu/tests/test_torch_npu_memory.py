@@ -15,7 +15,7 @@ def test_raw_allocations_are_counted_until_they_are_deleted():
     torchlike.npu.init()
     before = torchlike.npu.memory_allocated()
     pointer = npu.caching_allocator_alloc(1 << 20, 0, torchlike.npu.Stream())
-    assert pointer and torchlike.npu.memory_allocated() == before + (1 << 20)
+    assert pointer and torchlike.npu.memory_allocated() >= before + (1 << 20)
     npu.caching_allocator_delete(pointer)
     assert torchlike.npu.memory_allocated() == before
     with pytest.raises(ValueError, match="no memory of caching_allocator_alloc"):

@@ -9,7 +9,7 @@ from dispatch_core import Program
 from dispatch_core.planning import Value
 
 from ..aclnn.calls import nbytes_of
-from ..runtime.allocator import pad
+from ..runtime.chunks import pad
 from .tasks import NodeTasks, to_spec
 
 #: Where arrays begin in an arena; the toolkit asks for 32 bytes.

@@ -1,7 +1,7 @@
 """A caching allocator of device memory, and its statistics.
 
-A request is rounded up to a size class, by at most an eighth, and a free chunk is cached by its class and stream.
-Small chunks are carved from segments of ``_SEGMENT`` bytes; every larger chunk is a segment of its own. Segments
+A small request is rounded up to a size class, by at most an eighth; its chunk is carved from a segment of a page, and
+cached by its class and stream. Large chunks are split off longer ones, and merged again (``splitting``). Segments
 without a chunk in use are returned to the device by ``empty_cache``, and when the device is out of memory.
 
 Note [Blocks and streams]
@@ -17,7 +17,6 @@ import gc
 import os
 from collections import Counter, deque
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, Final
 
 from dispatch_core.forks import Order, forkable
@@ -32,75 +31,20 @@ from ..acl.constants import (
 )
 from ..acl.errors import OutOfMemoryError
 from ..acl.library import bind, call, fail, recent_message
+from .chunks import PAGE, PIECE, SMALL, Chunk, Segment, size_class, taken_by
 from .device import current as current_device
 from .device import ensure_session, guard, opened_devices, wait
 from .event import Event
 from .session import Stage, at_finalize
+from .splitting import SplitPool, chunk_size, own_segment, segment_size
 from .stream import Stream, peek
 
-_LEAST: Final = 512
-_PIECE: Final = 32
-_SMALL: Final = 256 * 1024
-_SEGMENT: Final = 2 * 1024 * 1024
+#: With what the runtime adds, a segment of small chunks is one page.
+_SEGMENT: Final = PAGE - PIECE
 _NO_CACHING: Final = "DISPATCH_NPU_NO_MEMORY_CACHING"
 _NO_ROOM: Final = frozenset(
     {ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_DEVICE_OOM, ACL_ERROR_BAD_ALLOC, ACL_ERROR_STORAGE_OVER_LIMIT}
 )
-
-
-def pad(nbytes: int) -> int:
-    """Return the bytes of a block with those after it: kernels work on pieces of 32 bytes, and on one past the end.
-
-    The runtime's manual asks for them where blocks are carved out of its memory (``aclrtMalloc``, notes).
-
-    >>> pad(1), pad(32), pad(33)
-    (64, 64, 96)
-    """
-    return -(-nbytes // _PIECE) * _PIECE + _PIECE
-
-
-@lru_cache(maxsize=4096)
-def size_class(nbytes: int) -> int:
-    """Return the size class of a request with its padding: a multiple of 512 bytes, eight steps to each power of two.
-
-    To a segment of its own the runtime adds the padding.
-
-    >>> size_class(1), size_class(480), size_class(481), size_class(1 << 20)
-    (512, 512, 1024, 1048576)
-    """
-    size = _round_up(nbytes)
-    return size if size > _SMALL else _round_up(pad(nbytes))
-
-
-def _round_up(nbytes: int) -> int:
-    step = max(_LEAST, 1 << (max(nbytes - 1, _LEAST).bit_length() - 4))
-    return max(-(-nbytes // step) * step, _LEAST)
-
-
-class Segment:
-    """Memory that the device gave in one call; ``cursor`` bytes of it are carved into ``chunks`` chunks."""
-
-    __slots__ = ("chunks", "cursor", "pointer", "size")
-
-    def __init__(self, pointer: int, size: int) -> None:
-        self.pointer, self.size = pointer, size
-        self.chunks = self.cursor = 0
-
-
-class Chunk:
-    """A part of a segment, as large as its class, which one block after another holds."""
-
-    __slots__ = ("home", "other_streams", "peers", "pointer", "segment", "size", "stream")
-
-    def __init__(self, home: Allocator, segment: Segment, size: int, stream: int, peers: list[Chunk] | None) -> None:
-        self.home, self.segment, self.size, self.stream = home, segment, size, stream
-        self.pointer = segment.pointer + segment.cursor
-        segment.cursor += size
-        segment.chunks += 1
-        #: The free chunks of its class; None without caching.
-        self.peers = peers
-        #: Further streams that work with it, see Note [Blocks and streams].
-        self.other_streams: set[Stream] | None = None
 
 
 class MemoryBlock:
@@ -154,6 +98,8 @@ class Allocator:
         self._awaited: list[tuple[Chunk, list[Event]]] = []
         #: (stream, size) → free chunks.
         self._free: Final[dict[tuple[int, int], list[Chunk]]] = {}
+        #: stream → free large chunks.
+        self._large: Final[dict[int, SplitPool]] = {}
         #: stream → the segment from which small chunks are carved.
         self._small: Final[dict[int, Segment]] = {}
         self._segments: Final[dict[int, Segment]] = {}
@@ -177,23 +123,40 @@ class Allocator:
             try:
                 chunk = self._free[stream, size].pop()
             except (KeyError, IndexError):
-                chunk = self._carve(size, stream)
-            self._allocated += size
+                chunk = self._carve(size, nbytes, stream)
+            self._allocated += chunk.size
             if self._allocated > self._peak_allocated:  # noqa: PLR1730  # max() would be a call in every allocation
                 self._peak_allocated = self._allocated
             return MemoryBlock(chunk, nbytes)
 
-    def _carve(self, size: int, stream: int) -> Chunk:
-        peers = self._free.setdefault((stream, size), []) if self._caching else None
-        if size > _SMALL or not self._caching:
-            return Chunk(self, self._reserve(size), size, stream, peers)
-        segment = self._small.get(stream)
-        if segment is None or segment.cursor + size > segment.size:
-            segment = self._small[stream] = self._reserve(_SEGMENT)
-        return Chunk(self, segment, size, stream, peers)
+    def _carve(self, size: int, nbytes: int, stream: int) -> Chunk:
+        """Return a chunk where none of its class is free."""
+        if not self._caching:
+            segment = self._reserve(size)
+            segment.cursor = size
+            return Chunk(self, segment, size, stream, None, segment.pointer)
+        if size > SMALL:
+            return self._split(chunk_size(nbytes), stream)
+        peers = self._free.setdefault((stream, size), [])
+        found = self._small.get(stream)
+        if found is None or found.cursor + size > found.size:
+            found = self._small[stream] = self._reserve(_SEGMENT)
+        chunk = Chunk(self, found, size, stream, peers, found.pointer + found.cursor)
+        found.cursor += size
+        return chunk
 
-    def _reserve(self, size: int) -> Segment:
-        """Request memory from the device; where there is none, request it once more with an empty cache."""
+    def _split(self, size: int, stream: int) -> Chunk:
+        """Return a large chunk: a part of a free one, or of a new segment."""
+        pool = self._large.setdefault(stream, SplitPool())
+        chunk = pool.take(size)
+        if chunk is None:
+            segment = self._reserve(segment_size(size), own_segment(size))
+            segment.cursor = segment.size
+            chunk = pool.cut(Chunk(self, segment, segment.size, stream, pool, segment.pointer), size)
+        return chunk
+
+    def _reserve(self, size: int, least: int | None = None) -> Segment:
+        """Request memory from the device; where there is none, with an empty cache, and then ``least`` bytes."""
         pointer = ctypes.c_void_p()
         status = self._ask(pointer, size)
         if status in _NO_ROOM:
@@ -201,6 +164,9 @@ class Allocator:
             gc.collect()
             self.empty_cache()
             status = self._ask(pointer, size)
+            if status in _NO_ROOM and least is not None and least < size:
+                size = least
+                status = self._ask(pointer, size)
             if status in _NO_ROOM:
                 self._ooms += 1
                 raise OutOfMemoryError(
@@ -213,14 +179,14 @@ class Allocator:
             fail("aclrtMalloc", status)
         segment = Segment(pointer.value or 0, size)
         self._segments[segment.pointer] = segment
-        self._reserved += size
+        self._reserved += segment.pages
         self._peak_reserved = max(self._peak_reserved, self._reserved)
         return segment
 
     def _ask(self, pointer: ctypes.c_void_p, size: int) -> int:
         if size >= 1 << 63:  # ctypes would pass its lowest 64 bits.
             return ACL_ERROR_RT_MEMORY_ALLOCATION
-        if self._limit is not None and self._reserved + size > self._limit:
+        if self._limit is not None and self._reserved + taken_by(size) > self._limit:
             return ACL_ERROR_STORAGE_OVER_LIMIT
         status: int = self._malloc(ctypes.byref(pointer), size, ACL_MEM_MALLOC_HUGE_FIRST)
         return status
@@ -247,8 +213,9 @@ class Allocator:
                 if peers is None:
                     self._recycle(chunk)
                 else:
-                    peers.append(chunk)
+                    # Before it may become a part of another.
                     self._allocated -= chunk.size
+                    peers.append(chunk)
                 continue
             try:
                 events = [stream.record_event() for stream in chunk.other_streams]
@@ -274,7 +241,7 @@ class Allocator:
         failed = 0
         for segment in segments:
             del self._segments[segment.pointer]
-            self._reserved -= segment.size
+            self._reserved -= segment.pages
             failed = self._release(segment.pointer) or failed
         if failed:
             fail("aclrtFree", failed)
@@ -288,7 +255,7 @@ class Allocator:
                     for event in events:
                         event.synchronize()
                 self._reclaim()
-            free = Counter(chunk.segment for chunks in self._free.values() for chunk in chunks)
+            free = Counter(chunk.segment for chunk in self._free_chunks())
             unused = {segment for segment, count in free.items() if count == segment.chunks}
             if not unused:
                 return
@@ -298,12 +265,19 @@ class Allocator:
                     del self._small[stream]
             for chunks in self._free.values():
                 chunks[:] = [chunk for chunk in chunks if chunk.segment not in unused]
+            for pool in self._large.values():
+                pool.drop(unused)
             self._free_segments(*unused)
+
+    def _free_chunks(self) -> Iterator[Chunk]:
+        for chunks in (*self._free.values(), *self._large.values()):
+            yield from chunks
 
     def close(self) -> None:
         """Return every segment to the device, in use or not."""
         with self._lock:
             self._free.clear()
+            self._large.clear()
             self._small.clear()
             self._free_segments(*self._segments.values())
 
@@ -311,7 +285,7 @@ class Allocator:
         """Return the statistics, named as in torch."""
         with self._lock:
             self._reclaim()
-            waiting = sum(map(len, self._free.values()))
+            waiting = sum(map(len, (*self._free.values(), *self._large.values())))
             return {
                 "allocated_bytes.all.current": self._allocated,
                 "allocated_bytes.all.peak": self._peak_allocated,
@@ -340,10 +314,9 @@ class Allocator:
             self._reclaim()
             free: dict[Segment, list[Chunk]] = {}
             streams: dict[Segment, int] = {segment: stream for stream, segment in self._small.items()}
-            for (stream, _), chunks in self._free.items():
-                for chunk in chunks:
-                    free.setdefault(chunk.segment, []).append(chunk)
-                    streams[chunk.segment] = stream
+            for chunk in self._free_chunks():
+                free.setdefault(chunk.segment, []).append(chunk)
+                streams[chunk.segment] = chunk.stream
             found = []
             for segment in self._segments.values():
                 blocks = list(_list_blocks(segment, free.get(segment, [])))
@@ -352,11 +325,11 @@ class Allocator:
                     {
                         "device": self.device,
                         "address": segment.pointer,
-                        "total_size": segment.size,
+                        "total_size": segment.pages,
                         "allocated_size": used,
                         "active_size": used,
                         "stream": streams.get(segment, 0),
-                        "segment_type": "large" if segment.chunks == 1 and segment.cursor == segment.size else "small",
+                        "segment_type": "large" if segment.cursor == segment.size else "small",
                         "blocks": blocks,
                     }
                 )
@@ -380,8 +353,8 @@ def _list_blocks(segment: Segment, free: list[Chunk]) -> Iterator[dict[str, Any]
         at = chunk.pointer + chunk.size
     if at < end:
         yield {"address": at, "size": end - at, "state": "active_allocated"}
-    if end < segment.pointer + segment.size:
-        yield {"address": end, "size": segment.pointer + segment.size - end, "state": "inactive"}
+    if end < segment.pointer + segment.pages:
+        yield {"address": end, "size": segment.pointer + segment.pages - end, "state": "inactive"}
 
 
 def _format_bytes(nbytes: int) -> str:

@@ -15,7 +15,7 @@ from dispatch_core.forks import Order, forkable
 
 from ..acl.constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
 from ..acl.library import call, call_each
-from .allocator import size_class
+from .chunks import size_class
 from .device import ensure_session, is_initialized
 from .event import Event
 from .session import Stage, at_finalize
