@@ -22,10 +22,10 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="report in JSON")
 
 
-def add_timeout(parser: argparse.ArgumentParser) -> None:
+def add_timeout(parser: argparse.ArgumentParser, default: float = 10.0) -> None:
     """Add the time limit of child processes."""
     parser.add_argument(
-        "--timeout", type=_seconds, default=10.0, metavar="SECONDS", help="for each process (default: 10)"
+        "--timeout", type=_seconds, default=default, metavar="SECONDS", help=f"for each process (default: {default:g})"
     )
 
 

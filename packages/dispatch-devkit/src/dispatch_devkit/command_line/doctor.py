@@ -10,7 +10,7 @@ from typing import Final
 from dispatch_core.escapes import to_printable
 
 from ..doctor.findings import Finding
-from ..doctor.trials import examine
+from ..doctor.trials import TIMEOUT, examine
 from .arguments import add_json, add_timeout
 from .output import TextOutput, style_of
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a device, operator namespace, provider of kernels, array type or distribution (default: all)",
     )
-    add_timeout(parser)
+    add_timeout(parser, TIMEOUT)
     add_json(parser)
 
 

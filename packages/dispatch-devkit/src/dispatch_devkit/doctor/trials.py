@@ -42,6 +42,8 @@ from .findings import Finding
 
 #: Imports that take longer than this are remarked on, in seconds.
 SLOW: Final = 1.0
+#: How long a plugin may take, in seconds: one that examines its device's installation opens a driver.
+TIMEOUT: Final = 30.0
 _WORKERS: Final = 4
 _LAST_LINES: Final = 20
 _KINDS: Final = {
@@ -54,7 +56,7 @@ _KINDS: Final = {
 }
 
 
-def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]:
+def examine(timeout: float = TIMEOUT, names: Collection[str] = ()) -> list[Finding]:
     """Examine the installed plugins, or those with one of ``names``; each plugin has ``timeout`` seconds.
 
     A name is that of a device, an operator namespace, a provider of kernels, an array type, or a distribution.
