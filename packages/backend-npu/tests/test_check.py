@@ -27,7 +27,7 @@ from dispatch_backend_npu.check import (
     streams,
     summary,
 )
-from dispatch_backend_npu.check.environment import check_environment, find_environment
+from dispatch_backend_npu.check.environment import check_driver, check_environment, find_environment
 from dispatch_backend_npu.check.privacy import Privacy
 from dispatch_backend_npu.check.running import CheckRun, run_checks
 from dispatch_backend_npu.simulator import compiler
@@ -240,16 +240,34 @@ def test_functions_that_are_missing_are_named(runner, monkeypatch):
     assert "functions are missing: aclnnNothingGetWorkspaceSize, aclnnNothing" in outcome.reason
 
 
-def test_the_driver_and_missing_packages_are_named(npu):
+def test_missing_packages_are_named(npu, few_cells, monkeypatch):
     facts = find_environment()
-    facts |= {"packages": {}, "toolkit": facts["toolkit"] | {"simulator": False, "release": "8.1.RC1"}}
-    found = {each.check: each for each in check_environment(facts | {"driver": facts["driver"] | {"devices": 0}})}
-    assert "there is no /dev/davinci0" in found["environment: driver"].reason
+    found = {each.check: each for each in check_environment(facts | {"packages": {}})}
     assert "pip install dispatch-backend-cpu" in found["environment: cpu"].reason
     assert "dispatch-backend-npu[bfloat16]" in found["environment: bfloat16"].reason
-    driver = {"version": "24.1", "devices": 8, "openable": 0, "manager": True}
-    found = {each.check: each for each in check_environment(facts | {"driver": driver})}
-    assert "0 of 8 devices can be opened by this user" in found["environment: driver"].reason
+    monkeypatch.setattr(running, "find_environment", lambda: facts | {"packages": {}})
+    run = run_checks(is_quick=True)
+    assert [each.check for each in run.faults] == ["environment: cpu"]
+    text = summary.as_text(run)
+    assert text.count("not run  dispatch-backend-cpu is not installed") == 2 and "streams      ok" in text
+    assert report.as_data(run, Privacy({}, {}))["operators"] == {}
+
+
+@pytest.mark.parametrize(
+    ("driver", "can_open", "status", "told"),
+    [
+        ({"devices": 0}, False, "failed", "there is no /dev/davinci0"),
+        ({"openable": 0}, False, "failed", "0 of 8 devices can be opened by this user"),
+        ({"manager": False}, False, "failed", "there is no /dev/davinci_manager"),
+        ({}, False, "passed", "driver 24.1, 8 devices"),
+        ({"devices": 0}, True, "passed", "driver 24.1"),
+    ],
+)
+def test_a_driver_that_shows_no_device_is_named(driver, can_open, status, told):
+    facts = {"driver": {"version": "24.1", "devices": 8, "openable": 8, "manager": True} | driver, "toolkit": {}}
+    outcome = check_driver(facts, can_open=can_open)
+    assert outcome.status == status and told in outcome.reason
+    assert ("Hint: " in outcome.reason) is (status == "failed")
 
 
 def test_paths_and_names_leave_texts():
@@ -261,6 +279,10 @@ def test_paths_and_names_leave_texts():
     assert privacy.clean("'/home/mustermann/a b' of mustermann@ws-17") == "'<home>/a b' of <user>@<machine>"
     assert privacy.clean("/srv/data/lib.so: 3/4 of float32/int8, ~/Ascend/cann") == (
         "<path>/lib.so: 3/4 of float32/int8, <path>/cann"
+    )
+    assert (
+        privacy.clean("10.0.0.17 refused, 7.7.0.1.238 and 1.14.0 not")
+        == "<address> refused, 7.7.0.1.238 and 1.14.0 not"
     )
     page = "https://github.com/dispatch-project/dispatch/issues"
     assert privacy.clean(f"at {page}, /dev/davinci0") == f"at {page}, /dev/davinci0"
@@ -367,3 +389,27 @@ def test_the_doctor_tries_functions_memory_and_streams(npu, monkeypatch):
     told = [*examination.find_faults()]
     assert len(told) == 2 and "functions are missing: aclnnNothingGetWorkspaceSize" in told[0]
     assert told[1].startswith("memory, blocks: AssertionError: ")
+
+
+def test_a_run_that_is_stopped_has_the_checks_until_then(npu, tmp_path):
+    code = """
+import os, signal, sys
+from dispatch_backend_npu.__main__ import main
+from dispatch_backend_npu.check import cells
+from dispatch_backend_npu.check.running import run_checks
+def write(text, write=sys.stderr.write):
+    if "50 %" in text:
+        os.kill(os.getpid(), signal.SIGINT)
+    return write(text)
+sys.stderr.write = write
+cells.list_cells = lambda family, is_quick: [("neg", dtype) for dtype in cells.DTYPES for _ in range(60)]
+raise SystemExit(main(["check", "--json", "out.json", "--quick"]))
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130, done.stdout + done.stderr
+    data = json.loads((tmp_path / "out.json").read_text())
+    assert data["stopped"] and 0 < data["counts"]["operators"]["passed"] < 600 and data["counts"]["steps"] == {}
+    assert "The run was stopped" in done.stdout

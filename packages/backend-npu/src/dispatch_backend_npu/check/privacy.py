@@ -18,6 +18,7 @@ from ..acl import toolkit
 #: An absolute path; those of devices and of addresses of pages say nothing about anyone.
 _PATH: Final = re.compile(r"(?<![\w.<>/~$-])~?/(?!dev/|/)[^\s'\",;:()\[\]{}|]*")
 _PAGE: Final = re.compile(r"https?://\S+")
+_ADDRESS: Final = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])")
 #: Names that are too short to be found in a text.
 _SHORTEST: Final = 2
 
@@ -56,7 +57,7 @@ class Privacy:
         return cls(names, {**_resolve_links(folders), **folders})
 
     def clean(self, text: str) -> str:
-        """Return a text without names and absolute paths; of a path the last part stays.
+        """Return a text without names, addresses and absolute paths; of a path the last part stays.
 
         >>> privacy = Privacy({"max": "<user>"}, {"/opt/cann": "<toolkit>"})
         >>> privacy.clean("max: /opt/cann/lib64/liba.so needs /home/max/x/libb.so:/srv/libc.so (1/2, /dev/davinci0)")
@@ -71,6 +72,7 @@ class Privacy:
         text = _PATH.sub(lambda found: f"<path>/{found[0].rstrip('/').rpartition('/')[2]}", text)
         for number, page in enumerate(pages):
             text = text.replace(f"\0{number}\0", page)
+        text = _ADDRESS.sub("<address>", text)
         for name, word in self._names.items():
             text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", word, text)
         return text

@@ -29,8 +29,8 @@ def as_data(run: CheckRun, privacy: Privacy) -> dict[str, Any]:
         "seconds": round(run.seconds, 1),
         "stopped": run.is_stopped,
         "options": run.options,
-        "environment": privacy.clean_data(run.environment),
-        "device": privacy.clean_data(run.device),
+        "environment": run.environment,
+        "device": run.device,
         "counts": counts,
         "failed": [privacy.clean_data(_describe(outcome)) for outcome in run.faults],
         "checks": [
@@ -52,6 +52,8 @@ def _describe_operators(run: CheckRun) -> dict[str, dict[str, Any]]:
     """Return for each operator the function of its row, and for each dtype how it was computed, or its status."""
     found: dict[str, dict[str, Any]] = {}
     for outcome in run.of_part("operators"):
+        if outcome.check == "operators: all":
+            continue
         operator, _, dtype = outcome.check.partition(": ")[2].rpartition(" ")
         function = function_of(operator)
         entry = found.setdefault(operator, {"function": function, "dtypes": {}})

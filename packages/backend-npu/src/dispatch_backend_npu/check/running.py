@@ -14,7 +14,7 @@ from dispatch_aten.testing.running import RunSettings, WorkerPool
 from dispatch_core.errors import BackendError
 
 from . import cells, child, functions, memory, steps, streams
-from .environment import check_environment, find_environment
+from .environment import check_driver, check_environment, find_environment
 from .watch import last_function
 
 PARTS: Final = ("environment", "functions", "device", "memory", "streams", "operators", "steps")
@@ -81,6 +81,7 @@ def run_checks(
                 _run_parts(run, settings, begin)
             except KeyboardInterrupt:
                 run.is_stopped = True
+        run.outcomes.append(check_driver(run.environment, can_open="memory" in run.device))
     run.seconds = time.perf_counter() - began
     return run
 
@@ -97,6 +98,9 @@ def _run_parts(run: CheckRun, settings: RunSettings, begin: Callable[[int], Call
             found = cells.list_cells(family, is_quick=is_quick)
             checks += [f"operators: {operator} {dtype}" for operator, dtype in found]
             checks += [f"steps: {' '.join(step)}" for step in steps.STEPS]
+        else:
+            reason = "dispatch-backend-cpu is not installed"
+            run.outcomes += [Outcome(check, "not run", reason) for check in ("operators: all", "steps: all")]
         if "memory" not in run.device:
             run.outcomes += [Outcome(check, "not run", "no device can be opened") for check in checks]
             return

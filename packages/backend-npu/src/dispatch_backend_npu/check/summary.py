@@ -63,8 +63,10 @@ def _describe_part(outcomes: list[Outcome]) -> str:
         return f"not run  {reason}"
     if any("functions:" in each.check for each in passed):
         return f"ok       {sum(each.samples for each in passed):,} names found"
-    told = ", ".join(each.reason for each in passed) if len(passed) < _FEW else ""
-    return f"ok       {told or f'{total:,} of {total:,}'}"
+    if len(passed) < _FEW:
+        return f"ok       {', '.join(each.reason for each in passed if each.reason)}"
+    used = {name for each in passed for name in each.kernels}
+    return f"ok       {total:,} of {total:,}" + (f", by {len(used):,} functions of the toolkit" if used else "")
 
 
 def _group(run: CheckRun) -> Iterator[tuple[str, str]]:
