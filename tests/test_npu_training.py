@@ -145,8 +145,8 @@ def test_a_step_that_ran_eagerly_before_prepares_each_function_at_most_once(simu
         step = training.step if mode == "pipeline" else torchlike.capture(training._step)
         runs = [phases_of(simulator, step) for _ in range(4)]
         for executed, answered, made in runs:
-            assert executed > 40 and answered + made <= executed
-        assert 0 < made < executed / 4
+            assert executed > 20 and answered + made <= executed
+        assert made < executed / 4
         assert (answered == 0) == bool(left_out)
 
 

@@ -270,8 +270,10 @@ class Allocator:
             self._free_segments(*unused)
 
     def _free_chunks(self) -> Iterator[Chunk]:
-        for chunks in (*self._free.values(), *self._large.values()):
+        for chunks in self._free.values():
             yield from chunks
+        for pool in self._large.values():
+            yield from pool
 
     def close(self) -> None:
         """Return every segment to the device, in use or not."""
@@ -285,7 +287,7 @@ class Allocator:
         """Return the statistics, named as in torch."""
         with self._lock:
             self._reclaim()
-            waiting = sum(map(len, (*self._free.values(), *self._large.values())))
+            waiting = sum(map(len, self._free.values())) + sum(map(len, self._large.values()))
             return {
                 "allocated_bytes.all.current": self._allocated,
                 "allocated_bytes.all.peak": self._peak_allocated,
