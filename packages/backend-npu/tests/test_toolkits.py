@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import dispatch_core as dc
 from dispatch_backend_npu.acl import installation, toolkit
 from dispatch_backend_npu.acl.errors import AclError
 from dispatch_backend_npu.acl.prototypes import OPERATORS
@@ -248,11 +249,21 @@ def test_without_a_toolkit_the_doctors_hint_is_a_line_of_its_own(tmp_path):
     assert "\\n" not in done.stdout and "Hint: source the toolkit's set_env.sh" in " ".join(done.stdout.split())
 
 
-def test_an_error_of_missing_kernels_names_the_installations_fault(simulator, npu):
-    import dispatch_core as dc
+@pytest.mark.parametrize("code", [561003, 561107, 561112])
+def test_an_error_of_missing_kernels_names_the_installations_fault(simulator, tmp_path, code):
+    program = f"""
+import dispatch_core as dc
+from dispatch_backend_npu.simulator import Simulator
+one = dc.ops.aten.ones([2], device=dc.Device("npu"))
+Simulator().fail_nth("aclnnNegGetWorkspaceSize", 1, {code})
+dc.ops.aten.neg(one)
+"""
+    said = run(break_simulator(simulator, tmp_path), "-c", program).stderr
+    assert f"aclnnNegGetWorkspaceSize failed with {code}" in said
+    assert f"Hint: the toolkit in {tmp_path}/lib64 has no folder opp" in said and "Ascend-cann-kernels-" in said
 
+
+def test_an_error_of_missing_kernels_has_a_general_hint_where_the_installation_is_whole(simulator, npu):
     with simulator.failing("aclnnNegGetWorkspaceSize", 1, 561107), pytest.raises(AclError) as caught:
         dc.ops.aten.neg(dc.ops.aten.ones([2], device=dc.Device("npu")))
-    assert "set_env.sh, which sets ASCEND_OPP_PATH" in str(
-        caught.value
-    )  # the simulator needs no kernels: the general hint
+    assert "set_env.sh, which sets ASCEND_OPP_PATH" in str(caught.value)

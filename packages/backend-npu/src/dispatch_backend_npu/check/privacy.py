@@ -36,10 +36,11 @@ class Privacy:
         """Return the one that knows this machine's names, this user's, and the folders of Python and the toolkit."""
         home = str(Path.home())
         users = {os.environ.get(name, "") for name in ("USER", "LOGNAME", "LNAME", "USERNAME", "SUDO_USER")}
-        with suppress(ImportError, KeyError, AttributeError):
+        if sys.platform != "win32":
             import pwd
 
-            users.add(pwd.getpwuid(os.getuid()).pw_name)
+            with suppress(KeyError):  # a user without an entry, as in some containers
+                users.add(pwd.getpwuid(os.getuid()).pw_name)
         hosts = {platform.node(), socket.gethostname(), os.environ.get("HOSTNAME", "")}
         hosts |= {host.partition(".")[0] for host in hosts}
         names = dict.fromkeys(filter(None, [*users, Path(home).name]), "<user>") | dict.fromkeys(hosts, "<machine>")

@@ -23,7 +23,8 @@ class FunctionWatch:
 
     def note(self, function: str) -> None:
         """Write the function that begins to run, ``""`` for none."""
-        os.pwrite(self._file, function.encode()[:_WIDTH].ljust(_WIDTH), 0)
+        os.lseek(self._file, 0, os.SEEK_SET)
+        os.write(self._file, function.encode()[:_WIDTH].ljust(_WIDTH))
 
     @contextmanager
     def watching(self) -> Iterator[list[str]]:
