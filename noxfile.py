@@ -93,9 +93,9 @@ RUNNING_PYTHON, *OTHER_PYTHONS = _pythons()
 LOWEST_PYTHON = min([RUNNING_PYTHON, *OTHER_PYTHONS])
 #: The sessions that take turns in the gate, a day each; together they take as long as all its others.
 TURNS = [*(f"compatibility-{version}" for version in OTHER_PYTHONS), "lowest"]
-#: The share of generated cases that a run draws: inside of pipelines, and of those that are compared with torch. The
-#: nightly workflow and `release` run all: see ``--drawn`` in ``conftest.py``.
-INSIDE_PIPELINES, BESIDE_TORCH, OF_THE_SUITE = "--drawn=0.34", "--drawn=0.5", "--drawn=0.6"
+#: The share of generated cases that a run draws: inside of pipelines, of those that are compared with torch, of the README's
+#: command, of array libraries' devices. The nightly workflow and `release` run all: see ``--drawn`` in ``conftest.py``.
+INSIDE_PIPELINES, BESIDE_TORCH, OF_THE_SUITE, OF_LIBRARIES = (f"--drawn={share}" for share in (0.34, 0.5, 0.4, 0.6))
 
 
 def _group(name: str) -> tuple[str, ...]:
@@ -414,7 +414,7 @@ def arrays(session: nox.Session) -> None:
     pages = [f"{PAGE}[guides-{name}]" for name in ("array-libraries", "data")]
     refusals = "tests/parity/test_refusals_of_devices.py"
     crossing = ("tests/interop", "tests/test_compositions.py", "tests/test_saved_memory.py", refusals, *pages)
-    _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, *crossing)
+    _pytest(session, OF_LIBRARIES, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, *crossing)
 
 
 @nox.session(requires=["wheels"])
