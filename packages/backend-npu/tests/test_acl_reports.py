@@ -1,6 +1,7 @@
 """Every failure is reported: by the error of the call, or by a warning where it belongs to no call."""
 
 import gc
+import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,6 +17,7 @@ from dispatch_backend_npu.aclnn import calls, pools
 from dispatch_backend_npu.aclnn.descriptors import Descriptors
 from dispatch_backend_npu.arrays import from_numpy
 from dispatch_backend_npu.kernels import KERNELS
+from dispatch_backend_npu.plan import graph
 from dispatch_backend_npu.runtime import memory
 
 CODE = 561103
@@ -42,6 +44,10 @@ def program():
             y[0] = 2
             found = (y.exp() + x).sum()
         found.item()
+    for _ in range(3 if os.environ.get(graph.VARIABLE) else 0):  # A new plan, a captured one, and its model.
+        with dc.pipeline():
+            y = (x + x).relu().tanh()
+        y.tolist()
     other = runtime.Stream()
     host = memory.allocate_pinned(100)
     block = runtime.allocate(100)
@@ -85,6 +91,7 @@ def closed(simulator):
 def test_every_failure_is_reported(closed, monkeypatch, limit):
     monkeypatch.setattr(runtime.waiting, "_limit", limit and int(limit * 1000))
     monkeypatch.setattr(runtime.device, "is_deterministic", lambda: True)
+    monkeypatch.setenv(graph.VARIABLE, "1")
     program()
     closed.reset()
     program()

@@ -47,10 +47,12 @@ _TYPES: Final[dict[str, Any]] = {
     "aclrtMemcpyKind": ctypes.c_int,
     "aclrtStreamStatus": ctypes.c_int,
     "aclSysParamOpt": ctypes.c_int,
+    "aclmdlRICaptureMode": ctypes.c_int,
     # Names for pointers.
     "aclrtContext": ctypes.c_void_p,
     "aclrtEvent": ctypes.c_void_p,
     "aclrtStream": ctypes.c_void_p,
+    "aclmdlRI": ctypes.c_void_p,
 }
 _OPAQUE: Final = frozenset("void aclTensor aclScalar aclIntArray aclBoolArray aclTensorList aclOpExecutor".split())
 

@@ -63,6 +63,11 @@ aclError aclrtSynchronizeEvent(aclrtEvent)
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent, int32_t)
 aclError aclrtEventElapsedTime(float*, aclrtEvent, aclrtEvent)
 
+aclError aclmdlRICaptureBegin(aclrtStream, aclmdlRICaptureMode)
+aclError aclmdlRICaptureEnd(aclrtStream, aclmdlRI*)
+aclError aclmdlRIExecuteAsync(aclmdlRI, aclrtStream)
+aclError aclmdlRIDestroy(aclmdlRI)
+
 aclError aclrtMalloc(void**, size_t, aclrtMemMallocPolicy)
 aclError aclrtFree(void*)
 aclError aclrtMallocHost(void**, size_t)

@@ -26,6 +26,7 @@ from collections.abc import Iterable
 from dispatch_core import PlannedStep, Program
 
 from ..runtime.device import is_blocking
+from .graph import make_graphs
 from .schedule import Schedule
 from .tasks import NodeTasks, read_node
 
@@ -44,4 +45,8 @@ def plan(program: Program) -> Iterable[PlannedStep]:
         if tasks is not None:
             planned.append(tasks)
             begin -= len(tasks.temporaries)
-    return Schedule(program, planned).steps() if planned else []
+    if not planned:
+        return []
+    schedule = Schedule(program, planned)
+    schedule.graphs = make_graphs(program, schedule)
+    return schedule.steps()

@@ -25,6 +25,7 @@ class RepeatedExecutor:
         "_name",
         "_scalars",
         "addresses",
+        "function",
         "handle",
         "is_repeatable",
         "numbers",
@@ -33,10 +34,18 @@ class RepeatedExecutor:
         "size",
     )
 
-    def __init__(self, template: CallTemplate, places: Sequence[tuple[int, int]], numbers: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        template: CallTemplate,
+        places: Sequence[tuple[int, int]],
+        numbers: tuple[Any, ...],
+        *,
+        is_repeated: bool = True,
+    ) -> None:
         self.numbers = numbers
         #: For each tensor the offset in its block, and the bytes of the block.
         self.places = list(places)
+        self.function = template.function
         self._name = f"{template.function}GetWorkspaceSize"
         self._first, self.second = library.bind(self._name), library.bind(template.function)
         self._descriptors = descriptors = Descriptors()
@@ -63,7 +72,7 @@ class RepeatedExecutor:
         self.size = 0
         self.is_repeatable = False
         #: Whether repetition was refused for these numbers.
-        self._is_refused = False
+        self._is_refused = not is_repeated
 
     def prepare(self, pointers: Sequence[int], numbers: tuple[Any, ...]) -> None:
         """Do the first phase; an older executor is destroyed.

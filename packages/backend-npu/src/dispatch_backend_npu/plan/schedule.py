@@ -10,6 +10,7 @@ from dispatch_core.planning import Node
 
 from ..aclnn import pools
 from ..aclnn.calls import nbytes_of
+from ..ops.view import KERNELS as VIEWS
 from .arena import assign_offsets
 from .state import RunState
 from .tasks import NodeTasks, to_spec
@@ -26,6 +27,8 @@ class Schedule:
         #: Whether every node is planned.
         self.is_whole = len(planned) == len(program.nodes)
         self.states: list[Any] = pools.Pool()
+        #: Captured runs, see Note [Graphs] in `graph`; None where there are none.
+        self.graphs: Any = None
         #: Indices of the arrays that are there before the first step.
         self.given = tuple([value.index for value in program.values if value.given and value.number is None])
         inner, self.arena = assign_offsets(program, planned)
@@ -44,7 +47,7 @@ class Schedule:
             ]
         )
         #: Views that kernels make between the steps.
-        self.views = tuple([NodeTasks(index, node, ()) for index, node in enumerate(program.nodes) if _is_view(node)])
+        self.views = tuple([NodeTasks(index, node, ()) for index, node in enumerate(program.nodes) if is_view(node)])
         #: Where temporaries stand, for which the plan's list of values has no entry.
         self.room = (None,) * sum(len(node_tasks.temporaries) for node_tasks in planned)
 
@@ -54,6 +57,8 @@ class Schedule:
         for node_tasks in self.planned:
             run = self._node_step(node_tasks, number)
             number += len(node_tasks.tasks)
+            if self.graphs is not None:
+                run = _unless_executed(run)
             if node_tasks is self.planned[0]:
                 run = self._begin_before(run)
             yield PlannedStep((node_tasks.index,), _end_after(run) if node_tasks is self.planned[-1] else run)
@@ -72,7 +77,7 @@ class Schedule:
 
     def _begin_before(self, step: _Run) -> _Run:
         def run(values: list[Any]) -> None:
-            state = self._take_state()
+            state = (self.graphs and self.graphs.take(values)) or self._take_state()
             values += self.room
             values.append(state)
             state.begin(values)
@@ -90,10 +95,22 @@ class Schedule:
                 return state
 
 
-def _is_view(node: Node) -> bool:
+def is_view(node: Node) -> bool:
     """Return whether a node makes other descriptions of its inputs' memory, and writes nothing."""
+    if node.kernel is not None and node.kernel is VIEWS.get(node.name.removeprefix("aten::")):
+        return True
     places = {value.place for value in node.inputs() if value.number is None}
     return not node.written and all(value is not None and value.place in places for value in node.outputs)
+
+
+def _unless_executed(step: _Run) -> _Run:
+    """Make a step that does nothing where the graph of the run has been executed."""
+
+    def run(values: list[Any]) -> None:
+        if not values[-1].is_executed:
+            step(values)
+
+    return run
 
 
 def _second_phase(number: int, free: Sequence[tuple[int, int]], node_tasks: NodeTasks, *, marks: bool) -> _Run:

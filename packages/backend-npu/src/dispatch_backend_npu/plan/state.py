@@ -26,6 +26,9 @@ _new: Final = object.__new__
 class RunState:
     """The memory, stream and executors of one run of a schedule; see Note [Three stages]."""
 
+    #: Whether a graph has done what the steps would do.
+    is_executed: Final = False
+
     __slots__ = (
         "_arena",
         "_executors",

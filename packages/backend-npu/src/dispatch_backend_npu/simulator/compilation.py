@@ -35,7 +35,7 @@ _KINDS: Final = "reduce order loss matrix norm convolution image embedding index
 
 #: Library → its sources, and the libraries that it needs.
 LIBRARIES: Final = {
-    "libascendcl.so": (("sim.c", "cache.c", "runtime.c", "memory.c", "stream.c"), ()),
+    "libascendcl.so": (("sim.c", "cache.c", "runtime.c", "memory.c", "stream.c", "graph.c"), ()),
     "libnnopbase.so": (("meta.c", "views.c", "executor.c"), ("libascendcl.so",)),
     "libopapi.so": (
         ("tensor.c", *(f"kernels_{kind}.c" for kind in _KINDS), "entries.c"),

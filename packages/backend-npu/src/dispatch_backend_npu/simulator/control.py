@@ -29,6 +29,7 @@ KINDS: Final = (
     "executors",
     "device_memory",
     "host_memory",
+    "models",
 )
 
 #: What chips do and a test may leave out, in the order of aclsim_behaviour in aclsim.h.

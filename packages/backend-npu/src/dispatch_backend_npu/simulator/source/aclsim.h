@@ -14,7 +14,7 @@
 
 typedef int aclError;
 typedef int32_t aclnnStatus;
-typedef void *aclrtStream, *aclrtEvent, *aclrtContext;
+typedef void *aclrtStream, *aclrtEvent, *aclrtContext, *aclmdlRI;
 typedef uint16_t aclFloat16;
 
 /* Error codes, by ACL's names without their prefix. */
@@ -32,6 +32,8 @@ enum {
     RT_EVENT_TIMESTAMP_INVALID = 107006,
     RT_INVALID_HANDLE = 107017,
     RT_SYSPARAMOPT_NOT_SET = 107021,
+    RT_STREAM_CAPTURED = 107027,
+    RT_STREAM_NOT_CAPTURED = 107029,
     RT_FEATURE_NOT_SUPPORT = 207000,
     RT_MEMORY_ALLOCATION = 207001,
     RT_STREAM_NOT_COMPLETE = 507004,
@@ -100,7 +102,7 @@ extern bool aclsim_out_of_range;
 
 typedef enum {
     KIND_CONTEXT, KIND_STREAM, KIND_EVENT, KIND_TENSOR, KIND_SCALAR, KIND_INT_ARRAY, KIND_BOOL_ARRAY, KIND_TENSOR_LIST,
-    KIND_EXECUTOR, KIND_DEVICE_MEMORY, KIND_HOST_MEMORY, KIND_COUNT,
+    KIND_EXECUTOR, KIND_DEVICE_MEMORY, KIND_HOST_MEMORY, KIND_MODEL, KIND_COUNT,
 } aclsim_kind;
 
 typedef struct { uint32_t mark; int32_t kind; } aclsim_handle;
@@ -143,6 +145,17 @@ aclError aclsim_device_drain(int32_t device, int32_t timeout);
 enum { NOT_YET = -1 };
 void aclsim_enqueue(aclrtStream stream, const char *name, int (*run)(void *data), void (*release)(void *data), void *data);
 int32_t aclsim_stream_device(aclrtStream stream);
+
+/* ---- graph.c ---- */
+
+typedef struct aclsim_model aclsim_model;
+/* The model that a stream's work is kept in, and not done; NULL where it is not captured. */
+aclsim_model **aclsim_stream_model(aclrtStream stream);
+void aclsim_model_add(aclsim_model *model, const char *name, int (*run)(void *data), void (*release)(void *data), void *data);
+void aclsim_model_free(aclsim_model *model);
+/* Whether this thread captures in a mode in which it may not copy by way of the host. */
+bool aclsim_is_capturing(void);
+bool aclsim_chip_captures(void);
 
 /* Whether [address, address + size) lies in one live allocation of the device (any device when negative). */
 bool aclsim_on_device(const void *address, size_t size, int32_t device);

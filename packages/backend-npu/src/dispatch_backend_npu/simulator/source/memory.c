@@ -233,6 +233,7 @@ static aclError check_copy(const char *name, void *dst, size_t dest_max, const v
 aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count, int kind) {
     CALL(aclrtMemcpy);
     FAIL_FIRST();
+    if (aclsim_is_capturing()) REFUSE(RT_STREAM_CAPTURED, "aclrtMemcpy: this thread captures a stream");
     if (!count) return 0;
     PASS_ON(check_copy(scope.name, dst, destMax, src, count, kind));
     memmove(dst, src, count);
@@ -268,6 +269,9 @@ aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t cou
     PASS_ON(check_copy(scope.name, dst, destMax, src, count, kind));
     copy_task task = {dst, src, count, side_of(src), side_of(dst)};
     if (task.from != DEVICE && task.to != DEVICE) REFUSE(RT_FEATURE_NOT_SUPPORT, "aclrtMemcpyAsync: host to host is not supported");
+    /* Within a capture only pinned memory of the host can be copied from and to: 107027. */
+    if (*aclsim_stream_model(stream) && (task.from == PAGEABLE || task.to == PAGEABLE))
+        REFUSE(RT_STREAM_CAPTURED, "aclrtMemcpyAsync: the stream is captured, and the host's memory is not pinned");
     copy_task *queued = malloc(sizeof *queued);
     *queued = task;
     aclsim_enqueue(stream, "aclrtMemcpyAsync", run_copy, free, queued);

@@ -192,6 +192,9 @@ int aclsim_chip(void) {
     return asked && asked[0] ? -1 : DEFAULT_CHIP;
 }
 
+/* By the page of aclmdlRICaptureBegin: all but 910A and 310B. */
+bool aclsim_chip_captures(void) { int chip = aclsim_chip(); return chip != 0 && chip != 4; }
+
 /* aclrtGetSocName: a static string: the chip's name, followed by the word simulator. */
 const char *aclrtGetSocName(void) {
     QUIET(aclrtGetSocName);

@@ -29,6 +29,7 @@ typedef struct sim_stream {
     int32_t device;
     int failed;      /* the code of the first piece of work that failed since the last synchronisation */
     bool running;
+    aclsim_model *model; /* of the capture that goes on, NULL where there is none */
 } sim_stream;
 
 /* One record of an event: the runtime gives each a number of its own, so that waiting work keeps to the record that it saw,
@@ -182,6 +183,7 @@ static void drop_waiting(sim_stream *stream) {
 
 void aclsim_stream_free(aclrtStream handle) {
     sim_stream *stream = handle;
+    if (stream->model) aclsim_model_free(stream->model);
     drop_waiting(stream);
     for (sim_stream **at = &streams; *at; at = &(*at)->next_stream)
         if (*at == stream) {
@@ -191,10 +193,22 @@ void aclsim_stream_free(aclrtStream handle) {
     aclsim_handle_free(stream);
 }
 
+aclsim_model **aclsim_stream_model(aclrtStream handle) { return &((sim_stream *)handle)->model; }
+
+/* A stream that is captured cannot be waited for, or asked: 107027. */
+static aclError not_captured(const char *name, aclrtStream stream) {
+    if (*aclsim_stream_model(stream)) REFUSE(RT_STREAM_CAPTURED, "%s: the stream is captured", name);
+    return 0;
+}
+
 int32_t aclsim_stream_device(aclrtStream stream) { return ((sim_stream *)stream)->device; }
 
 void aclsim_enqueue(aclrtStream handle, const char *name, int (*run)(void *), void (*release)(void *), void *data) {
     sim_stream *stream = handle;
+    if (stream->model) {
+        aclsim_model_add(stream->model, name, run, release, data);
+        return;
+    }
     aclsim_task *task = malloc(sizeof *task);
     *task = (aclsim_task){NULL, name, run, release, data, 0, false};
     if (stream->last) stream->last->next = task; else stream->first = task;
@@ -244,6 +258,7 @@ aclError aclrtDestroyStream(aclrtStream stream) {
 aclError aclrtSynchronizeStream(aclrtStream stream) {
     CALL(aclrtSynchronizeStream);
     PASS_ON(aclsim_stream_of(stream, &stream));
+    PASS_ON(not_captured(scope.name, stream));
     PASS_ON(aclsim_stream_drain(stream, -1));
     FAIL_LAST();
 }
@@ -251,6 +266,7 @@ aclError aclrtSynchronizeStream(aclrtStream stream) {
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
     CALL(aclrtSynchronizeStreamWithTimeout);
     PASS_ON(aclsim_stream_of(stream, &stream));
+    PASS_ON(not_captured(scope.name, stream));
     PASS_ON(aclsim_stream_drain(stream, timeout));
     FAIL_LAST();
 }
@@ -261,6 +277,7 @@ aclError aclrtStreamQuery(aclrtStream stream, int *status) {
     FAIL_FIRST();
     if (!status) REFUSE(INVALID_PARAM, "aclrtStreamQuery: status is a null pointer");
     PASS_ON(aclsim_stream_of(stream, &stream));
+    PASS_ON(not_captured(scope.name, stream));
     sim_stream *queried = stream;
     *status = queried->first ? 1 : 0;
     if (queried->first && !queried->running) run_one(queried);
