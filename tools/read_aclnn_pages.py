@@ -332,6 +332,8 @@ def pages(folders: list[Path]) -> dict[str, str]:
 
 def source_types(sources: Sources, function: str, argument: str, chip: str) -> frozenset[str] | None:
     """Return the types that a function's source does not refuse; None where it refuses nothing, not even text."""
+    if not sources.has(f"{function}GetWorkspaceSize"):  # made of a description when the toolkit is built
+        return None
     # A source may name arguments otherwise than the header.
     names = sources.parameters(f"{function}GetWorkspaceSize")
     mapped = dict(zip(PARAMETERS[function], names, strict=False))

@@ -498,6 +498,10 @@ class Sources:
                     found[str(path)] = path.read_text(encoding="utf-8", errors="replace")
         return cls(found)
 
+    def has(self, function: str) -> bool:
+        """Return whether a function is written out in the sources."""
+        return function in self._phases
+
     def parameters(self, function: str) -> list[str]:
         """Return the names of a function's parameters."""
         if function not in self._phases:

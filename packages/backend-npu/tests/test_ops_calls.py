@@ -80,6 +80,7 @@ def test_every_function_of_the_table_is_called():
         dropout,
         indexing,
         losses,
+        normalization,
         optimizers,
         pooling,
         random,
@@ -88,7 +89,20 @@ def test_every_function_of_the_table_is_called():
         special,
     )
 
-    modules = (creation, copy, dropout, indexing, losses, optimizers, pooling, random, reduction, selection, special)
+    modules = (
+        creation,
+        copy,
+        dropout,
+        indexing,
+        losses,
+        normalization,
+        optimizers,
+        pooling,
+        random,
+        reduction,
+        selection,
+        special,
+    )
     by_hand = "".join(map(inspect.getsource, modules))
     by_row = {function for function, _ in table.OPERATORS.values()}
     assert [name for name in table.PROTOTYPES if name not in by_row and f'"{name}"' not in by_hand] == []

@@ -90,6 +90,9 @@ BY_HAND: Final = {
     ".ops.dropout": """
         native_dropout native_dropout_backward
     """,
+    ".ops.normalization": """
+        _fused_rms_norm_backward
+    """,
     ".ops.selection": """
         nonzero masked_select
     """,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dispatch_aten.dtypes import ScalarType
+
 
 def is_filled(array: Any) -> bool:
     """Return whether an array has elements."""
@@ -36,4 +38,11 @@ def is_scale(sizes: Sequence[int], output_size: Sequence[int], *scales: float | 
     """Return whether the scales of an image's last dimensions, where there are any, are those of its sizes."""
     return all(
         scale is None or size * scale == new for size, new, scale in zip(sizes[-2:], output_size, scales, strict=True)
+    )
+
+
+def is_factor(weight: Any, input: Any) -> bool:
+    """Return whether RmsNorm takes a weight with an input: of the same dtype, or of float32 with one of 16 bits."""
+    return weight is not None and (
+        weight.dtype is input.dtype or (weight.dtype is ScalarType.Float and input.dtype.itemsize == 2)
     )

@@ -53,6 +53,7 @@ _NAMES: Final = {
     "cube": lambda dtype: device.chip().cube_math_type if dtype is ScalarType.Float else KEEP_DTYPE,
     "bound": lambda number, array, sign: sign * _largest(array.dtype) if number is None else number,
     "like": lambda number, array: int(number) if array.dtype.is_integral else number,
+    "is_factor": conditions.is_factor,
     "is_filled": conditions.is_filled,
     "is_scale": conditions.is_scale,
     "is_small_convolution": conditions.is_small_convolution,

@@ -319,6 +319,8 @@ BatchNorm(T input, T weight, T bias, T! runningMean, T! runningVar, bool trainin
 T! output, T! saveMean, T! saveInvstd)
 BatchNormBackward(T gradOut, T input, T weight, T runningMean, T runningVar, T saveMean, T saveInvstd, bool training, \
 double eps, BA outputMask, T! gradInput, T! gradWeight, T! gradBias)
+RmsNorm(T x, T gamma, double epsilon, T yOut, T rstdOut)
+RmsNormGrad(T dy, T x, T rstd, T gamma, T dxOut, T dgammaOut)
 # Losses.
 NLLLoss(T self, T target, T weight, int64_t reduction, int64_t ignoreIndex, T! out, T! totalWeightOut)
 NLLLossBackward(T gradOutput, T self, T target, T weight, int64_t reduction, int64_t ignoreIndex, T totalWeight, T! out)
@@ -681,6 +683,8 @@ _native_batch_norm_legit_no_training BatchNorm(input, weight, bias, running_mean
 out0, out1, out2) where is_filled(input)
 native_batch_norm_backward  BatchNormBackward(grad_out, input, weight, running_mean, running_var, save_mean, \
 save_invstd, train, eps, output_mask, out0, out1, out2) where is_filled(input) and not train
+_fused_rms_norm             RmsNorm(input, weight, 2.0 ** -23 if eps is None else eps, out0, out1) where \
+is_filled(input) and is_factor(weight, input)
 # Losses.
 mse_loss                    MseLoss(self, target, reduction, out)
 mse_loss_backward           MseLossBackward(grad_output, self, target, reduction, out)

@@ -94,6 +94,12 @@ class _aten__fft_r2c(OpOverloadPacket):
     def __call__(_packet, /, self: Any, dim: Sequence[builtins.int], normalization: builtins.int, onesided: builtins.bool) -> Any: ...
     @overload
     def __call__(_packet, /, self: Any, dim: Sequence[builtins.int], normalization: builtins.int, onesided: builtins.bool, *, out: Any) -> Any: ...
+class _aten__fused_rms_norm(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, input: Any, normalized_shape: Sequence[builtins.int], weight: Any | None, eps: builtins.float | None) -> tuple[Any, Any]: ...
+class _aten__fused_rms_norm_backward(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, grad_out: Any, input: Any, normalized_shape: Sequence[builtins.int], rstd: Any, weight: Any | None, output_mask: builtins.bool | Sequence[builtins.bool]) -> tuple[Any, Any]: ...
 class _aten__linalg_det(OpOverloadPacket):
     default: OpOverload
     result: OpOverload
@@ -6288,6 +6294,8 @@ class _aten:
     _fft_c2c: _aten__fft_c2c
     _fft_c2r: _aten__fft_c2r
     _fft_r2c: _aten__fft_r2c
+    _fused_rms_norm: _aten__fused_rms_norm
+    _fused_rms_norm_backward: _aten__fused_rms_norm_backward
     _linalg_det: _aten__linalg_det
     _linalg_eigh: _aten__linalg_eigh
     _linalg_eigvals: _aten__linalg_eigvals

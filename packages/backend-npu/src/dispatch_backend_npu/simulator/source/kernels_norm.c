@@ -234,3 +234,74 @@ void kernel_batch_norm_backward(aclsim_call *call) {
     store_if(call, 12, by_bias);
     scratch_done();
 }
+
+/* ---- By the root of the mean square ---- */
+
+static aclnnStatus check_factor(const aclsim_call *call, int x, int gamma) {
+    const aclTensor *self = tensor(call, x), *factor = tensor(call, gamma);
+    PASS_ON(needs_short_floats(call, x));
+    if (factor->dtype != self->dtype && (factor->dtype != ACL_FLOAT || self->dtype == ACL_FLOAT)) return bad(call, "gamma has another dtype than x");
+    if (factor->rank < 1 || factor->rank > self->rank) return bad(call, "gamma has the last dimensions of x");
+    for (int d = 0; d < factor->rank; d++)
+        if (factor->sizes[d] != self->sizes[self->rank - factor->rank + d]) return bad(call, "gamma has the last dimensions of x");
+    return 0;
+}
+
+aclnnStatus check_rms_norm(aclsim_call *call) {
+    const aclTensor *x = tensor(call, 0), *gamma = tensor(call, 1), *y = tensor(call, 3), *rstd = tensor(call, 4);
+    int64_t sizes[MAX_DIMS];
+    PASS_ON(check_factor(call, 0, 1));
+    for (int d = 0; d < x->rank; d++) sizes[d] = d < x->rank - gamma->rank ? x->sizes[d] : 1;
+    if (y->dtype != x->dtype || rstd->dtype != ACL_FLOAT) return bad(call, "yOut has the dtype of x, rstdOut float");
+    PASS_ON(same_sizes(call, 3, x->sizes, x->rank));
+    return same_sizes(call, 4, sizes, x->rank);
+}
+
+void kernel_rms_norm(aclsim_call *call) {
+    cell *x = load(tensor(call, 0), true);
+    const cell *gamma = load(tensor(call, 1), true);
+    const int64_t length = aclsim_numel(tensor(call, 1)), rows = aclsim_numel(tensor(call, 0)) / length;
+    cell *rstd = scratch((size_t)rows * sizeof *rstd);
+    for (int64_t r = 0; r < rows; r++) {
+        double squares = 0;
+        for (int64_t j = 0; j < length; j++) squares += x[r * length + j].f * x[r * length + j].f;
+        rstd[r].f = 1 / sqrt(squares / (double)length + call->arguments[2].real);
+        for (int64_t j = 0; j < length; j++) x[r * length + j].f *= rstd[r].f * gamma[j].f;
+    }
+    store(tensor(call, 3), x, true);
+    store(tensor(call, 4), rstd, true);
+    scratch_done();
+}
+
+aclnnStatus check_rms_norm_backward(aclsim_call *call) {
+    const aclTensor *dy = tensor(call, 0), *x = tensor(call, 1), *gamma = tensor(call, 3);
+    PASS_ON(check_factor(call, 1, 3));
+    if (x->rank < 2) return bad(call, "x has at least two dimensions");
+    if (dy->dtype != x->dtype || tensor(call, 4)->dtype != x->dtype) return bad(call, "dy and dxOut have the dtype of x");
+    if (tensor(call, 2)->dtype != ACL_FLOAT || tensor(call, 5)->dtype != ACL_FLOAT) return bad(call, "rstd and dgammaOut are of float");
+    PASS_ON(same_sizes(call, 0, x->sizes, x->rank));
+    PASS_ON(same_sizes(call, 2, x->sizes, x->rank - gamma->rank));
+    PASS_ON(same_sizes(call, 4, x->sizes, x->rank));
+    return same_sizes(call, 5, gamma->sizes, gamma->rank);
+}
+
+void kernel_rms_norm_backward(aclsim_call *call) {
+    cell *g = load(tensor(call, 0), true);
+    const cell *x = load(tensor(call, 1), true), *rstd = load(tensor(call, 2), true), *gamma = load(tensor(call, 3), true);
+    const int64_t length = aclsim_numel(tensor(call, 3)), rows = aclsim_numel(tensor(call, 1)) / length;
+    cell *by_gamma = zeros(length);
+    for (int64_t r = 0; r < rows; r++) {
+        double product = 0;
+        for (int64_t j = 0; j < length; j++) {
+            const int64_t i = r * length + j;
+            by_gamma[j].f += g[i].f * x[i].f * rstd[r].f;
+            g[i].f *= gamma[j].f;
+            product += g[i].f * x[i].f * rstd[r].f;
+        }
+        for (int64_t i = r * length; i < (r + 1) * length; i++)
+            g[i].f = rstd[r].f * (g[i].f - x[i].f * rstd[r].f * product / (double)length);
+    }
+    store(tensor(call, 4), g, true);
+    store(tensor(call, 5), by_gamma, true);
+    scratch_done();
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
-from dispatch_aten.decompositions._shared import Array, aten, widen
+from dispatch_aten.decompositions._shared import Array, aten, cast, widen
 from dispatch_aten.families.normalization.frames import Frame, frame_batch, frame_groups, frame_layers, project
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "deviate",
     "differentiate_normalization",
+    "differentiate_rms_norm",
     "differentiate_statistics",
     "frame_batch",
     "frame_groups",
@@ -101,6 +102,63 @@ def differentiate_normalization(
     if bends is not None:
         parts.append(aten.mul.Tensor(project(frame, bends, normal), rstd))
     return _in_shape(_add(parts), input)
+
+
+def differentiate_rms_norm(
+    wanted: str,
+    normalized_shape: Sequence[int],
+    grads: Sequence[Any],
+    grad_out: Array,
+    input: Array,
+    rstd: Array,
+    weight: Array | None,
+) -> Any:
+    """Return the gradient that ``_fused_rms_norm_backward`` sends to ``grad_out``, ``input`` or ``weight``.
+
+    ``grads`` are the gradients of its two results. The inverse roots count as functions of the input.
+    """
+    x, slope = widen(input), widen(grad_out)
+    to_input, to_weight = (None if each is None else widen(each) for each in grads)
+    dims = list(range(len(dc.shape(input)) - len(normalized_shape), len(dc.shape(input))))
+    squares = aten.mean.dim(aten.mul.Tensor(x, x), dims, True)
+    rstd = aten.rsqrt.default(_move(aten.pow.Tensor_Scalar(aten.detach.default(rstd), -2), squares))
+    unit = aten.mul.Tensor(x, rstd)
+
+    def average(product: Array) -> Array:
+        return aten.mean.dim(product, dims, True)
+
+    def turn(given: Array) -> Array:
+        """Return what an element's own unit leaves of a gradient."""
+        along = average(aten.mul.Tensor(given, unit))
+        return aten.mul.Tensor(aten.sub.Tensor(given, aten.mul.Tensor(unit, along)), rstd)
+
+    if wanted == "weight":
+        if to_input is None or weight is None:
+            return None
+        product = aten.mul.Tensor(turn(to_input), slope)
+        found = aten.sum.dim_IntList(product, list(range(dims[0]))) if dims[0] else product
+        return cast(found, dc.dtype(weight))
+    parts: list[Array] = []
+    if wanted == "grad_out":
+        if to_input is not None:
+            turned = turn(to_input)
+            parts.append(turned if weight is None else aten.mul.Tensor(turned, weight))
+        if to_weight is not None:
+            parts.append(aten.mul.Tensor(unit, to_weight))
+        return None if not parts else cast(_add(parts), dc.dtype(grad_out))
+    if to_weight is not None:
+        parts.append(aten.mul.Tensor(slope, to_weight))
+    if to_input is not None:
+        steep = slope if weight is None else aten.mul.Tensor(slope, weight)
+        shares = [average(aten.mul.Tensor(each, unit)) for each in (steep, to_input)]
+        bent = aten.add.Tensor(aten.mul.Tensor(to_input, shares[0]), aten.mul.Tensor(steep, shares[1]))
+        parts.append(aten.neg.default(aten.mul.Tensor(bent, rstd)))
+    found = turn(_add(parts)) if parts else None
+    if to_input is not None:
+        # The backward operator's result is proportional to rstd, which falls as the input grows.
+        share = average(aten.mul.Tensor(steep, turn(to_input)))
+        found = aten.sub.Tensor(found, aten.mul.Tensor(aten.mul.Tensor(share, rstd), unit))
+    return None if found is None else cast(found, dc.dtype(input))
 
 
 def differentiate_statistics(

@@ -67,6 +67,34 @@ def _layer_norm(
     return contiguous(input.shape, input.dtype), statistics, statistics
 
 
+def _fused_rms_norm(
+    input: TensorMeta, normalized_shape: Sequence[int], weight: TensorMeta | None, eps: float | None
+) -> tuple[TensorMeta, TensorMeta]:
+    check_normalized_shape(input, normalized_shape, {"weight": weight}, "")
+    refuse_kinds("rms_norm", "bi", input.dtype)
+    kept = input.ndim - len(normalized_shape)
+    wide = float32 if input.dtype in (float16, bfloat16) else input.dtype
+    return contiguous(input.shape, input.dtype), contiguous((*input.shape[:kept], *[1] * len(normalized_shape)), wide)
+
+
+def _fused_rms_norm_backward(
+    grad_out: TensorMeta,
+    input: TensorMeta,
+    normalized_shape: Sequence[int],
+    rstd: TensorMeta,
+    weight: TensorMeta | None,
+    output_mask: Sequence[bool],
+) -> tuple[TensorMeta, TensorMeta]:
+    check_normalized_shape(input, normalized_shape, {"weight": weight}, "")
+    # A result that is not asked for has no elements.
+    of_weight = (
+        contiguous((0,), input.dtype)
+        if weight is None or not output_mask[1]
+        else contiguous(weight.shape, weight.dtype)
+    )
+    return contiguous(input.shape if output_mask[0] else (0,), input.dtype), of_weight
+
+
 def suggest_layout(self: TensorMeta) -> TensorMeta:
     """Describe a fresh result that is channels last where ``self`` is, contiguous elsewhere."""
     if is_channels_last(self.shape, self.strides) and not is_contiguous(self.shape, self.strides):
