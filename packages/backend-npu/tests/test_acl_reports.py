@@ -63,6 +63,12 @@ def program():
     assert first.query() and other.query() and first.elapsed_time(second) >= 0
     runtime.current().synchronize()
     runtime.mem_get_info()
+    runtime.set_op_timeout(60_000)
+    runtime.init_dump()
+    try:
+        runtime.set_dump(__file__)
+    finally:
+        runtime.finalize_dump()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(runtime.ensure).result()  # The other thread sets the device's context.
     del block, host

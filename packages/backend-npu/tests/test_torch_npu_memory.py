@@ -1,11 +1,15 @@
 """Memory by torch_npu's names: raw allocations, the process's share, segments, pinned memory."""
 
+import ctypes
 import gc
+import subprocess
 
 import pytest
+import torch_npu_programs as programs
 
 import torchlike
 from dispatch_backend_npu.runtime.memory import allocate_pinned
+from dispatch_backend_npu.simulator import compiler
 from dispatch_torch_npu import npu
 
 pytestmark = pytest.mark.usefixtures("npu")
@@ -97,3 +101,89 @@ def test_older_names():
     npu.reset_max_memory_allocated()
     assert torchlike.npu.max_memory_allocated() == torchlike.npu.memory_allocated()
     assert npu.get_allocator_backend() == "native" and npu.empty_virt_addr_cache() is None
+
+
+SOURCE = """
+#include <stddef.h>
+#include <sys/types.h>
+int aclrtMalloc(void **memory, size_t size, int policy);
+int aclrtFree(void *memory);
+long counts[2];
+void *give(ssize_t size, int device, void *stream) {
+    void *memory = NULL;
+    counts[0]++;
+    return size > 1 << 30 || aclrtMalloc(&memory, size, 0) ? NULL : memory;
+}
+void take(void *memory, size_t size, void *stream) { counts[1] += !aclrtFree(memory); }
+"""
+
+PLUGGED = """
+import ctypes
+import torch
+import torch_npu
+
+library = {library!r}
+torch.npu.change_current_allocator(torch.npu.NPUPluggableAllocator(library, "give", "take"))
+counts = (ctypes.c_long * 2).in_dll(ctypes.CDLL(library), "counts")
+x = torch.ones(1000, device="npu")
+y = x + 1
+print(counts[0] >= 2, y.sum().item(), torch.npu.memory_allocated() > 0)
+before = counts[1]
+del x, y
+torch.npu.empty_cache()
+print(counts[1] >= before + 2)
+try:
+    torch.empty(1 << 29, device="npu")
+except torch.OutOfMemoryError:
+    print("out of memory")
+"""
+
+
+def test_a_program_runs_on_memory_of_another_library(tmp_path, simulator_folder):
+    library = build_library(tmp_path, simulator_folder)
+    assert programs.run(PLUGGED.format(library=library), tmp_path) == "True 2000.0 True\nTrue\nout of memory\n"
+
+
+def build_library(folder, toolkit):
+    source, library = folder / "memory.c", folder / "libmemory.so"
+    source.write_text(SOURCE)
+    linked = [f"-L{toolkit}/lib64", f"-Wl,-rpath,{toolkit}/lib64", "-l:libascendcl.so"]
+    subprocess.run([*compiler(), "-shared", "-fPIC", "-o", str(library), str(source), *linked], check=True)
+    return str(library)
+
+
+def test_another_library_gives_memory_until_a_device_has_given_some(tmp_path, simulator_folder):
+    torchlike.ones(1, device="npu")
+    library = build_library(tmp_path, simulator_folder)
+    allocator = npu.NPUPluggableAllocator(library, "give", "take")
+    counts = (ctypes.c_long * 2).in_dll(ctypes.CDLL(library), "counts")
+    memory = allocator.allocator()
+    pointer = memory.give(100, 0, 0)
+    assert pointer and [*counts] == [1, 0]
+    memory.take(pointer)
+    assert [*counts] == [1, 1] and memory.give(1 << 31, 0, 0) == 0
+    with pytest.raises(RuntimeError, match="has no function 'gave'\nHint: declare it"):
+        npu.NPUPluggableAllocator(library, "gave", "take")
+    with pytest.raises(RuntimeError, match=r"cannot be loaded: .*\nHint: name a shared library"):
+        npu.NPUPluggableAllocator(str(tmp_path / "none.so"), "give", "take")
+    with pytest.raises(RuntimeError, match="has been allocated already, so its allocator cannot be replaced\nHint: "):
+        npu.change_current_allocator(allocator)
+
+
+def test_a_stream_of_another_library_is_one_of_ours(simulator):
+    own = torchlike.npu.Stream()
+    pointer = own.native_handle.pointer
+    stream = npu.ExternalStream(pointer, "npu:0")
+    assert isinstance(stream, torchlike.npu.Stream) and stream == own and stream.device_index == 0
+    with torchlike.npu.stream(stream):
+        x = torchlike.ones(3, device="npu") * 2
+        event = stream.record_event()
+    torchlike.npu.current_stream().wait_event(event)
+    stream.synchronize()
+    assert x.tolist() == [2.0] * 3 and stream.query()
+    del stream, event
+    gc.collect()
+    assert torchlike.npu.Stream().native_handle.pointer != pointer
+    for wrong in (0, "4", None):
+        with pytest.raises(TypeError, match="is the address of an aclrtStream"):
+            npu.ExternalStream(wrong)

@@ -153,3 +153,24 @@ def test_warnings_are_about_the_users_line(recwarn):
     npu.set_deterministic_level(1)
     npu.set_deterministic_level(0)
     assert {each.filename for each in recwarn} == {__file__} and len(recwarn) == 5
+
+
+def test_dumps_and_time_limits_are_the_toolkits(simulator, tmp_path):
+    torchlike.npu.init()
+    simulator.reset()
+    npu.init_dump()
+    (tmp_path / "dump.json").write_text("{}")
+    npu.set_dump(str(tmp_path / "dump.json"))
+    npu.finalize_dump()
+    npu.set_op_timeout_ms(2000)
+    names = ["aclmdlInitDump", "aclmdlSetDump", "aclmdlFinalizeDump", "aclrtSetOpExecuteTimeOutWithMs"]
+    assert simulator.log() == names
+    with pytest.raises(
+        RuntimeError, match=r"there is no file 'nowhere.json' with a configuration of dumps\nHint: it is"
+    ):
+        npu.set_dump("nowhere.json")
+    for number in (0, -1, 1.5, True, 1 << 32):
+        with pytest.raises(RuntimeError, match=r"a whole number of milliseconds above 0, not .*\nHint: "):
+            npu.set_op_timeout_ms(number)
+    with pytest.raises(RuntimeError, match="aclmdlFinalizeDump failed with 100037"):
+        npu.finalize_dump()

@@ -44,6 +44,11 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t)
 const char* aclrtGetSocName()
 aclError aclrtGetVersion(int32_t*, int32_t*, int32_t*)
 
+aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t)
+aclError aclmdlInitDump()
+aclError aclmdlSetDump(const char*)
+aclError aclmdlFinalizeDump()
+
 aclError aclrtSetCurrentContext(aclrtContext)
 aclError aclrtGetCurrentContext(aclrtContext*)
 aclError aclrtCtxSetSysParamOpt(aclSysParamOpt, int64_t)

@@ -12,6 +12,7 @@ from .allocator import (
     reset_peak_memory_stats,
     set_memory_fraction,
 )
+from .debugging import finalize_dump, init_dump, set_dump, set_op_timeout
 from .device import current as current_device
 from .device import (
     ensure,
@@ -23,6 +24,7 @@ from .device import (
     synchronize,
 )
 from .event import Event
+from .foreign_memory import ForeignMemory, use_foreign_memory
 from .memory import empty_pinned_cache, pinned_memory_stats, reset_pinned_memory_stats
 from .probe import (
     device_count,
@@ -33,12 +35,14 @@ from .probe import (
     unavailable_reason,
     versions,
 )
-from .stream import Stream, current, default
+from .stream import ForeignStream, Stream, current, default
 from .stream import set_current as set_stream
 from .waiting import set_sync_timeout, sync_timeout
 
 __all__ = [
     "Event",
+    "ForeignMemory",
+    "ForeignStream",
     "MemoryBlock",
     "Stream",
     "allocate",
@@ -51,8 +55,10 @@ __all__ = [
     "empty_pinned_cache",
     "ensure",
     "finalize",
+    "finalize_dump",
     "guard",
     "init",
+    "init_dump",
     "installation_faults",
     "is_available",
     "is_initialized",
@@ -66,11 +72,14 @@ __all__ = [
     "reset_peak_memory_stats",
     "reset_pinned_memory_stats",
     "set_current",
+    "set_dump",
     "set_memory_fraction",
+    "set_op_timeout",
     "set_stream",
     "set_sync_timeout",
     "sync_timeout",
     "synchronize",
     "unavailable_reason",
+    "use_foreign_memory",
     "versions",
 ]

@@ -35,6 +35,7 @@ from .chunks import PAGE, PIECE, SMALL, Chunk, Segment, size_class, taken_by
 from .device import current as current_device
 from .device import ensure_session, guard, opened_devices, wait
 from .event import Event
+from .foreign_memory import foreign_memory
 from .session import Stage, at_finalize
 from .splitting import SplitPool, chunk_size, own_segment, segment_size
 from .stream import Stream, peek
@@ -103,7 +104,8 @@ class Allocator:
         #: stream → the segment from which small chunks are carved.
         self._small: Final[dict[int, Segment]] = {}
         self._segments: Final[dict[int, Segment]] = {}
-        self._caching = os.environ.get(_NO_CACHING, "0") in ("", "0")
+        self._foreign = foreign_memory()
+        self._caching = self._foreign is None and os.environ.get(_NO_CACHING, "0") in ("", "0")
         self._malloc, self._release = bind("aclrtMalloc"), bind("aclrtFree")
         self._allocated = self._reserved = self._retries = self._ooms = 0
         self._peak_allocated = self._peak_reserved = 0
@@ -188,6 +190,9 @@ class Allocator:
             return ACL_ERROR_RT_MEMORY_ALLOCATION
         if self._limit is not None and self._reserved + taken_by(size) > self._limit:
             return ACL_ERROR_STORAGE_OVER_LIMIT
+        if self._foreign is not None:
+            pointer.value = self._foreign.give(size, self.device, peek().pointer)
+            return 0 if pointer.value else ACL_ERROR_RT_MEMORY_ALLOCATION
         status: int = self._malloc(ctypes.byref(pointer), size, ACL_MEM_MALLOC_HUGE_FIRST)
         return status
 
@@ -242,7 +247,10 @@ class Allocator:
         for segment in segments:
             del self._segments[segment.pointer]
             self._reserved -= segment.pages
-            failed = self._release(segment.pointer) or failed
+            if self._foreign is not None:
+                self._foreign.take(segment.pointer)
+            else:
+                failed = self._release(segment.pointer) or failed
         if failed:
             fail("aclrtFree", failed)
 

@@ -184,6 +184,24 @@ class Stream(Leaving):
         return f"<torchlike.npu.Stream device=npu:{self.device} npu_stream={self.pointer:#x}>"
 
 
+class ForeignStream(Stream):
+    """A stream that another library has made and keeps, by its ``aclrtStream``."""
+
+    __slots__ = ()
+
+    def __init__(self, pointer: int, device: int | str | Device | None = None) -> None:
+        with guard(parse_index(device)) as number:
+            self.device = number
+            self._session = ensure_session()
+            self.allocator = None
+            self._streams = _streams_of(number)
+            self._before = []
+            self._queue, self.pointer = _Queue(pointer), pointer
+
+    def __del__(self) -> None:
+        """Keep the handle out of those that new streams get."""
+
+
 _FLAGS: Final = ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC
 
 

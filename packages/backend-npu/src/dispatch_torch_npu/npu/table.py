@@ -8,12 +8,14 @@ __all__ = ["OWN", "REFUSED"]
 
 _KINDS: Final = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()
 _MODULES: Final = {
+    "allocators": "NPUPluggableAllocator change_current_allocator",
     "autocast_choices": "get_autocast_dtype is_autocast_enabled set_autocast_dtype set_autocast_enabled",
     "device_memory": (
         "caching_allocator_alloc caching_allocator_delete empty_virt_addr_cache get_allocator_backend"
         " get_per_process_memory_fraction max_memory_cached memory_cached memory_snapshot reset_max_memory_allocated"
         " reset_max_memory_cached set_per_process_memory_fraction"
     ),
+    "debugging": "finalize_dump init_dump set_dump set_op_timeout_ms",
     "deterministic": ("disable_deterministic_with_backward enable_deterministic_with_backward set_deterministic_level"),
     "graph_parts": (
         "graph_task_group_begin graph_task_group_end graph_task_update_begin graph_task_update_end"
@@ -33,7 +35,7 @@ _MODULES: Final = {
         "clear_npu_overflow_flag current_blas_handle get_device_capability get_sync_debug_mode"
         " ipc_collect set_sync_debug_mode"
     ),
-    "streams": "SyncLaunchStream",
+    "streams": "ExternalStream SyncLaunchStream",
     "types": " ".join(f"{kind}{ending}" for kind in _KINDS for ending in ("Storage", "Tensor")),
 }
 #: Name → the module of this package that has it.
@@ -44,7 +46,6 @@ _GRAPH: Final = (
     "record the graph again with the new arguments",
 )
 _LIMIT: Final = ("the number of cores is not limited: its functions are newer than CANN 8.1", "leave it out")
-_DUMP: Final = ("operators are not dumped", "dc.trace() and torch.profiler.profile show what is called")
 _RECOVERY: Final = ("a device is not recovered in a running process", "start another process, from the last checkpoint")
 _FOREIGN: Final = (
     "streams and events of other libraries are not taken over",
@@ -56,26 +57,15 @@ _HIDING: Final = ("models are not obfuscated", "leave it out")
 #: Name → the reason, and a hint.
 REFUSED: Final[dict[str, tuple[str, str]]] = {
     "ExternalEvent": _FOREIGN,
-    "ExternalStream": _FOREIGN,
     "MemPool": _POOL,
-    "NPUPluggableAllocator": (
-        "the allocator cannot be replaced",
-        "DISPATCH_NPU_NO_MEMORY_CACHING=1 turns its cache off",
-    ),
     "NpuGraphOpHandler": _GRAPH,
-    "change_current_allocator": (
-        "the allocator cannot be replaced",
-        "DISPATCH_NPU_NO_MEMORY_CACHING=1 turns its cache off",
-    ),
     "check_uce_in_memory": _RECOVERY,
-    "finalize_dump": _DUMP,
     "get_device_limit": _LIMIT,
     "get_stream_limit": _LIMIT,
     "get_npu_overflow_flag": (
         "the device's numbers overflow to infinity, so that it has no flag of overflow (torch_npu raises, too)",
         "look for inf and nan: torch.isfinite(gradient).all()",
     ),
-    "init_dump": _DUMP,
     "npurt": ("functions of the runtime are not given out", "torch.npu has what programs use of them"),
     "obfuscation_calculate": _HIDING,
     "obfuscation_finalize": _HIDING,
@@ -85,11 +75,6 @@ REFUSED: Final[dict[str, tuple[str, str]]] = {
     "restart_device": _RECOVERY,
     "set_aoe": ("operators come compiled with the toolkit, and are not tuned", "leave it out"),
     "set_device_limit": _LIMIT,
-    "set_dump": _DUMP,
-    "set_op_timeout_ms": (
-        "single operators have no time limit",
-        "torch.npu.set_sync_timeout(seconds) limits the wait for all of a stream's",
-    ),
     "set_stream_limit": _LIMIT,
     "stop_device": _RECOVERY,
     "stress_detect": ("the device is not tested by it", "python -m dispatch_core doctor npu opens the device"),

@@ -178,6 +178,47 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
     FAIL_LAST();
 }
 
+/* Dumps are configured, and nothing is written: a file of JSON is named between aclmdlInitDump and aclmdlFinalizeDump. */
+static bool dumping;
+
+aclError aclmdlInitDump(void) {
+    CALL(aclmdlInitDump);
+    FAIL_FIRST();
+    NEED_INIT();
+    dumping = true;
+    return 0;
+}
+
+aclError aclmdlSetDump(const char *dumpCfgPath) {
+    CALL(aclmdlSetDump);
+    FAIL_FIRST();
+    NEED_INIT();
+    NEED_POINTER(dumpCfgPath);
+    if (!dumping) REFUSE(UNINITIALIZE, "aclmdlSetDump: aclmdlInitDump has not been called");
+    FILE *file = fopen(dumpCfgPath, "r");
+    if (!file) REFUSE(INVALID_FILE, "aclmdlSetDump: cannot open %s", dumpCfgPath);
+    fclose(file);
+    return 0;
+}
+
+aclError aclmdlFinalizeDump(void) {
+    CALL(aclmdlFinalizeDump);
+    FAIL_FIRST();
+    NEED_INIT();
+    if (!dumping) REFUSE(REPEAT_FINALIZE, "aclmdlFinalizeDump: not begun, or ended already");
+    dumping = false;
+    return 0;
+}
+
+/* aclrtSetOpExecuteTimeOutWithMs: the simulator's operators take no time of their own, so that none reaches it. */
+aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t timeout) {
+    CALL(aclrtSetOpExecuteTimeOutWithMs);
+    FAIL_FIRST();
+    NEED_INIT();
+    (void)timeout;
+    return 0;
+}
+
 /* What DISPATCH_NPU_SIMULATE asks for, and a real name of that family, in the order of the columns of the dtypes. */
 static const char *const chips[CHIPS][2] = {
     {"910A", "Ascend910A (simulator)"},      {"910B", "Ascend910B1 (simulator)"}, {"910_93", "Ascend910_9391 (simulator)"},
