@@ -1,8 +1,10 @@
 """``torch_npu.npu``: each of its public names is served, or refused by name."""
 
 import importlib
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch_npu_programs as programs
@@ -88,6 +90,7 @@ import torch_npu.npu.amp, torch_npu.contrib
 from torch_npu.npu.amp import autocast, GradScaler
 from torch_npu import npu_rms_norm
 import sys
+from pathlib import Path
 
 assert torch.npu is torch_npu.npu is sys.modules["torch.npu"] and torch.npu.amp is torch_npu.npu.amp
 assert sys.modules["torch_npu"] is sys.modules["dispatch_torch_npu"]
@@ -106,6 +109,7 @@ except ModuleNotFoundError as error:
 def test_it_is_not_found_where_torchlike_does_not_stand_in(tmp_path):
     code = f"""
 import sys
+from pathlib import Path
 sys.path.insert(0, {str(programs.write_metadata(tmp_path))!r})
 import torchlike
 try:
@@ -115,3 +119,18 @@ except ModuleNotFoundError as error:
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found == "No module named 'torch_npu'\n"
+
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "npu.md"
+
+
+@pytest.mark.skipif(not DOCUMENT.is_file(), reason="the page lies in the checkout")
+def test_the_page_lists_every_name():
+    text = DOCUMENT.read_text(encoding="utf-8").partition("## Programs that import torch_npu")[2].partition("\n## ")[0]
+    served, _, refused = text.partition("Every other name")
+    listed = {*re.findall(r"`(\w+)`", refused.partition("`torch_npu.OPERATORS`")[0])} - {"NotServedError"}
+    assert listed == {*REFUSED}
+    own = {name for name in OWN if not name.endswith(("Tensor", "Storage"))}
+    assert own <= {*re.findall(r"`(\w+)`", served)}
+    assert f"Of the {len(NAMES)} public names of `torch_npu.npu` {len(NAMES) - len(REFUSED)} are served" in text
+    assert f"`amp`: {len([name for name in NAMES if name not in OWN and name not in REFUSED])} names" in text

@@ -189,6 +189,7 @@ aclError aclmdlInitDump(void) {
     return 0;
 }
 
+/* aclmdlSetDump: between aclmdlInitDump and aclmdlFinalizeDump, a file that can be opened. */
 aclError aclmdlSetDump(const char *dumpCfgPath) {
     CALL(aclmdlSetDump);
     FAIL_FIRST();
@@ -201,6 +202,7 @@ aclError aclmdlSetDump(const char *dumpCfgPath) {
     return 0;
 }
 
+/* aclmdlFinalizeDump: after aclmdlInitDump, once. */
 aclError aclmdlFinalizeDump(void) {
     CALL(aclmdlFinalizeDump);
     FAIL_FIRST();
