@@ -19,7 +19,7 @@ def init_dump() -> None:
 
 
 def set_dump(path: str | os.PathLike[str]) -> None:
-    """Have the toolkit write the arrays that a configuration names, a file of JSON.
+    """Give the toolkit a configuration, a file of JSON that names the arrays to write.
 
     Raises ``BackendError`` where there is no such file.
     """

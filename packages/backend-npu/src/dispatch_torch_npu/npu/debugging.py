@@ -13,7 +13,7 @@ def init_dump() -> None:
 
 
 def set_dump(cfg_file: str) -> None:
-    """Have the toolkit write the arrays that a configuration names, a file of JSON (source: ``torch_npu.npu``)."""
+    """Give the toolkit a configuration, a file of JSON that names the arrays to write (source: ``torch_npu.npu``)."""
     runtime.set_dump(cfg_file)
 
 
