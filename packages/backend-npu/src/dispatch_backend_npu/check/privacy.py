@@ -57,8 +57,10 @@ class Privacy:
             folders.setdefault(operators, "<operators>")
         return cls(names, {**_resolve_links(folders), **folders})
 
-    def clean(self, text: str) -> str:
+    def clean(self, text: str, *, has_addresses: bool = True) -> str:
         """Return a text without names, addresses and absolute paths; of a path the last part stays.
+
+        Versions of four numbers look like addresses: a text that has none of these may keep them.
 
         >>> privacy = Privacy({"max": "<user>"}, {"/opt/cann": "<toolkit>"})
         >>> privacy.clean("max: /opt/cann/lib64/liba.so needs /home/max/x/libb.so:/srv/libc.so (1/2, /dev/davinci0)")
@@ -73,19 +75,19 @@ class Privacy:
         text = _PATH.sub(lambda found: f"<path>/{found[0].rstrip('/').rpartition('/')[2]}", text)
         for number, page in enumerate(pages):
             text = text.replace(f"\0{number}\0", page)
-        text = _ADDRESS.sub("<address>", text)
+        text = _ADDRESS.sub("<address>", text) if has_addresses else text
         for name, word in self._names.items():
             text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", word, text)
         return text
 
-    def clean_data(self, value: Any) -> Any:
+    def clean_data(self, value: Any, *, has_addresses: bool = True) -> Any:
         """Return data for JSON with each text in it cleaned; the keys stay."""
         if isinstance(value, str):
-            return self.clean(value)
+            return self.clean(value, has_addresses=has_addresses)
         if isinstance(value, Mapping):
-            return {key: self.clean_data(each) for key, each in value.items()}
+            return {key: self.clean_data(each, has_addresses=has_addresses) for key, each in value.items()}
         if isinstance(value, Iterable):
-            return [self.clean_data(each) for each in value]
+            return [self.clean_data(each, has_addresses=has_addresses) for each in value]
         return value
 
 

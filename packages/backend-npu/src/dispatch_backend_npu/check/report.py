@@ -29,8 +29,8 @@ def as_data(run: CheckRun, privacy: Privacy) -> dict[str, Any]:
         "seconds": round(run.seconds, 1),
         "stopped": run.is_stopped,
         "options": run.options,
-        "environment": run.environment,
-        "device": run.device,
+        "environment": privacy.clean_data(run.environment, has_addresses=False),
+        "device": privacy.clean_data(run.device, has_addresses=False),
         "counts": counts,
         "failed": [privacy.clean_data(_describe(outcome)) for outcome in run.faults],
         "checks": [

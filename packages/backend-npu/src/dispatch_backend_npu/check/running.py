@@ -134,8 +134,10 @@ def _run_in(pool: WorkerPool, folder: str, checks: Sequence[str]) -> Iterator[Ou
 
 
 def _name_function(outcome: Outcome, folder: str) -> Outcome:
-    """Add the function that a process ran when it was lost."""
+    """Add the function that a process ran when it was lost, or a hint where the device did not even open."""
     function = last_function(folder)
+    if part_of(outcome) == "device":
+        return replace(outcome, reason=f"{outcome.reason}\nHint: npu-smi info tells whether the chip answers")
     if not function:
         return outcome
     return replace(outcome, reason=f"{outcome.reason}, while {function} ran", kernels=(function,))
