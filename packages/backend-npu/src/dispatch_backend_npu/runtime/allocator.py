@@ -122,23 +122,24 @@ class Allocator:
         with self._lock:
             if self.returned or self._awaited:
                 self._reclaim()
-            try:
-                chunk = self._free[stream, size].pop()
-            except (KeyError, IndexError):
-                chunk = self._carve(size, nbytes, stream)
+            if size > SMALL and self._caching:
+                chunk = self._split(chunk_size(nbytes), stream)
+            else:
+                try:
+                    chunk = self._free[stream, size].pop()
+                except (KeyError, IndexError):
+                    chunk = self._carve(size, stream)
             self._allocated += chunk.size
             if self._allocated > self._peak_allocated:  # noqa: PLR1730  # max() would be a call in every allocation
                 self._peak_allocated = self._allocated
             return MemoryBlock(chunk, nbytes)
 
-    def _carve(self, size: int, nbytes: int, stream: int) -> Chunk:
+    def _carve(self, size: int, stream: int) -> Chunk:
         """Return a chunk where none of its class is free."""
         if not self._caching:
             segment = self._reserve(size)
             segment.cursor = size
             return Chunk(self, segment, size, stream, None, segment.pointer)
-        if size > SMALL:
-            return self._split(chunk_size(nbytes), stream)
         peers = self._free.setdefault((stream, size), [])
         found = self._small.get(stream)
         if found is None or found.cursor + size > found.size:
@@ -149,7 +150,7 @@ class Allocator:
 
     def _split(self, size: int, stream: int) -> Chunk:
         """Return a large chunk: a part of a free one, or of a new segment."""
-        pool = self._large.setdefault(stream, SplitPool())
+        pool = self._large.get(stream) or self._large.setdefault(stream, SplitPool())
         chunk = pool.take(size)
         if chunk is None:
             segment = self._reserve(segment_size(size), own_segment(size))
@@ -295,7 +296,7 @@ class Allocator:
         """Return the statistics, named as in torch."""
         with self._lock:
             self._reclaim()
-            waiting = sum(map(len, self._free.values())) + sum(map(len, self._large.values()))
+            waiting = sum(1 for _ in self._free_chunks())
             return {
                 "allocated_bytes.all.current": self._allocated,
                 "allocated_bytes.all.peak": self._peak_allocated,

@@ -44,23 +44,31 @@ def own_segment(size: int) -> int:
 
 
 class SplitPool:
-    """The free chunks of large segments for one stream. Free neighbours are one chunk."""
+    """The free chunks of large segments for one stream.
 
-    __slots__ = ("_free",)
+    Those that came back last wait for a request of the very size, as steady work makes; before a chunk is looked for among
+    the others, they are merged with their free neighbours.
+    """
+
+    __slots__ = ("_free", "_last")
 
     def __init__(self) -> None:
-        #: By size: size, address, chunk.
+        #: Size → chunks that came back last.
+        self._last: dict[int, list[Chunk]] = {}
+        #: Size, address and chunk of the others, by size.
         self._free: list[tuple[int, int, Chunk]] = []
 
-    def __len__(self) -> int:
-        return len(self._free)
-
     def __iter__(self) -> Iterator[Chunk]:
+        self._merge_last()
         for _, _, chunk in self._free:
             yield chunk
 
     def take(self, size: int) -> Chunk | None:
         """Return the smallest free chunk of at least ``size`` bytes, as ``cut`` does; None where there is none."""
+        last = self._last.get(size)
+        if last:
+            return last.pop()
+        self._merge_last()
         at = bisect_left(self._free, (size,))
         return self.cut(self._free.pop(at)[2], size) if at < len(self._free) else None
 
@@ -79,7 +87,15 @@ class SplitPool:
         return chunk
 
     def append(self, chunk: Chunk) -> None:
-        """Take back a chunk, and merge it with its free neighbours."""
+        """Take back a chunk."""
+        self._last.setdefault(chunk.size, []).append(chunk)
+
+    def _merge_last(self) -> None:
+        while self._last:
+            for chunk in self._last.popitem()[1]:
+                self._merge_with_neighbours(chunk)
+
+    def _merge_with_neighbours(self, chunk: Chunk) -> None:
         before, after = chunk.before, chunk.after
         if after is not None and after.is_free:
             self._remove(after)
