@@ -86,6 +86,7 @@ print(torch.cuda is torch.npu is torch_npu.npu, torch.cuda.amp is torch.npu.amp,
 print(torch.cuda.CUDAGraph is torch.npu.NPUGraph, isinstance(x, torch.cuda.FloatTensor), GradScaler().is_enabled())
 torch.save(model.state_dict(), "weights.pt")
 print({name: each.device.type for name, each in torch.load("weights.pt", map_location="cuda:0").items()})
+print(torch.load("weights.pt", map_location=lambda storage, name: storage.cuda(1))["bias"].device)
 try:
     torch.distributed.init_process_group(backend="nccl", init_method="env://")
 except RuntimeError as error:
@@ -104,8 +105,9 @@ def test_a_program_for_cuda(tmp_path, monkeypatch):
         "npu:0",
         "1 npu:1",
     ]
-    assert lines[5:9] == ["True True", "True True True", "True True True", "{'weight': 'npu', 'bias': 'npu'}"]
-    assert "processes do not communicate" in lines[9] or "hccl" in lines[9]
+    assert lines[5:8] == ["True True", "True True True", "True True True"]
+    assert lines[8:10] == ["{'weight': 'npu', 'bias': 'npu'}", "npu:1"]
+    assert "processes do not communicate" in lines[10] or "hccl" in lines[10]
 
 
 def test_a_transfer_is_told_once_at_the_line_of_the_import(tmp_path):
@@ -273,7 +275,8 @@ model(torch.ones(1, 3).npu()).sum().backward()
 optimizer.step()
 torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "rng": torch.npu.get_rng_state()}, "it.pt")
 drawn = torch.rand(3, device="npu")
-for place in ("npu:0", "npu:1", torch.device("npu"), "cpu", None, {"npu:0": "npu:1"}):
+to_second = lambda storage, name: storage.npu(1)
+for place in ("npu:0", "npu:1", torch.device("npu"), "cpu", None, {"npu:0": "npu:1"}, to_second):
     found = torch.load("it.pt", map_location=place)
     weight = found["model"]["weight"]
     print(weight.device, torch.equal(weight.cpu(), model.weight.detach().cpu()))
@@ -297,6 +300,7 @@ def test_checkpoints_are_read_to_a_device(tmp_path, monkeypatch):
         "npu:0 True",
         "cpu True",
         "npu:0 True",
+        "npu:1 True",
         "npu:1 True",
         "npu:0",
         "True",

@@ -304,6 +304,9 @@ def test_map_location_takes_devices_dicts_and_functions(round_trip):
         assert round_trip(file, map_location=location)["x"].is_meta
     for location in ("cpu", {}, lambda storage, name: storage, lambda storage, name: storage.cpu()):
         assert round_trip(file, map_location=location)["x"].is_cpu
+    assert round_trip(file, map_location=lambda storage, name: storage.to("meta"))["x"].is_meta
+    with pytest.raises(AttributeError, match="a storage has no method 'nowhere'"):
+        round_trip(file, map_location=lambda storage, name: storage.nowhere(0))
     with pytest.raises(dc.BackendNotFoundError, match="No installed distribution provides the device 'nowhere'"):
         round_trip(file, map_location="nowhere")
 

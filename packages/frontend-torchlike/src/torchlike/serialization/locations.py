@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dispatch_core import ArgumentError, BackendError
-from dispatch_core.devices import Device
+from dispatch_core.devices import Device, read_alias
 from dispatch_core.frontends import availability, is_loaded
 
 from ..device_modules.absent_names import TORCHS
@@ -35,10 +35,27 @@ _ABSENT: Final = (*TORCHS, "hpu")
 
 
 class _StorageStandIn:
-    """Represents a storage on the cpu, for a ``map_location`` that is a function."""
+    """Represents a storage, for a ``map_location`` that is a function: ``lambda storage, name: storage.cpu()``."""
+
+    def __init__(self, device: Device = _CPU) -> None:
+        self.device = device
 
     def cpu(self) -> _StorageStandIn:
-        return self
+        return _StorageStandIn()
+
+    def to(self, device: Any, non_blocking: bool = False) -> _StorageStandIn:
+        return _StorageStandIn(as_device(device) or _CPU)
+
+    def __getattr__(self, name: str) -> Callable[..., _StorageStandIn]:
+        """Return the method of a device, by its name or an alias: ``storage.acme(1)``."""
+        from dispatch_core.runtime import has_interface  # with streams and the like, which few files need
+
+        other = read_alias(name)
+        if name[:1] == "_" or not has_interface(other):
+            raise AttributeError(f"a storage has no method {name!r}", name=name, obj=self)
+        from ..device_modules.device_methods import to_place  # as above
+
+        return lambda device=None, non_blocking=False: _StorageStandIn(to_place(other, device))
 
 
 class Locator:
@@ -105,7 +122,7 @@ def make_locator(map_location: MapLocation) -> Locator:
 
         def call(location: str) -> Any:
             found = map_location(_StorageStandIn(), location)
-            return _CPU if isinstance(found, _StorageStandIn) else found
+            return found.device if isinstance(found, _StorageStandIn) else found
 
         return Locator(call)
     wanted = as_device(map_location)
