@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes import HasSpec, cached_rule, check_output_shape, contiguous, is_expanded
+from dispatch_aten.shapes import cached_rule, check_output_shape, contiguous, is_expanded
 
 from ..aclnn.checks import check_overlap, to_device
 from ..aclnn.launch import allocate_result, launch
@@ -31,7 +31,7 @@ def _positions(indices: Sequence[Any]) -> list[Any]:
     """Replace the masks among indices by positions."""
     replaced: list[Any] = []
     for index in indices:
-        if isinstance(index, HasSpec) and index.dtype in _MASKS:
+        if isinstance(index, AclArray) and index.dtype in _MASKS:
             replaced += VIEWS["unbind.int"](find_positions(index), 1)
         else:
             replaced.append(index)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import contiguous, is_expanded
 
+from ..aclnn.dtypes import takes
 from ..aclnn.launch import CallFloat, allocate_result, forbid_collecting, launch
 from ..arrays import AclArray
+from ..runtime.device import chip
 
-_TAKEN: Final = (ScalarType.Float, ScalarType.Half, ScalarType.BFloat16)
+_FUNCTION: Final = "aclnnApplyAdamWV2"
 _NAME: Final = "prims::adam_"
 _KEYS: Final = dc.DispatchKeySet(["NPU"])
 
@@ -50,7 +52,9 @@ def _adam(
         "decoupled": decoupled,
         "maximize": maximize,
     }
-    if len({*map(len, lists)}) > 1:
+    # Known before anything is written.
+    taken = takes(_FUNCTION, chip().family)
+    if taken is None or len({*map(len, lists)}) > 1:
         _compose(*lists, **settings)
         return
     count: AclArray | None = None
@@ -61,7 +65,7 @@ def _adam(
         param, grad, mean, square = row
         if not param.spec.numel:
             continue
-        if not _is_taken(row):
+        if not _is_taken(row, taken["varRef"]):
             _compose(*[[each] for each in row], **settings)
             continue
         if count is None:
@@ -72,7 +76,7 @@ def _adam(
             launch("aclnnAdd", grad, param, -weight_decay if maximize else weight_decay, total)
             grad = total
         vectors = [_as_vector(each) for each in (param, mean, square, grad)]
-        launch("aclnnApplyAdamWV2", *vectors[:3], None, vectors[3], count, *numbers, False, maximize)
+        launch(_FUNCTION, *vectors[:3], None, vectors[3], count, *numbers, False, maximize)
 
 
 def _as_live(number: float) -> float:
@@ -80,11 +84,11 @@ def _as_live(number: float) -> float:
     return CallFloat(number) if type(number) is float else number
 
 
-def _is_taken(row: Sequence[AclArray]) -> bool:
+def _is_taken(row: Sequence[AclArray], dtypes: Collection[ScalarType]) -> bool:
     """Return whether the function takes a parameter and its tensors: one shape, one dtype, elements of their own."""
     spec = row[0].spec
     return (
-        spec.dtype in _TAKEN
+        spec.dtype in dtypes
         and all(each.spec.shape == spec.shape and each.spec.dtype is spec.dtype for each in row)
         and not any(is_expanded(each.spec) for each in (row[0], *row[2:]))
     )
