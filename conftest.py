@@ -209,11 +209,12 @@ def _quick_collections():
 
 @pytest.fixture(autouse=True, scope="module")
 def _runtime_closed_afterwards():
-    """Leave no second device, and nothing that is kept to be used again, to the tests of other modules."""
+    """Leave no second device, no time limit, and nothing that is kept to be used again, to the tests of other modules."""
     yield
     runtime = sys.modules.get("dispatch_backend_npu.runtime")
     if runtime is not None:
         runtime.finalize(force=True)
+        runtime.set_sync_timeout(None)
 
 
 @pytest.fixture(scope="session")
