@@ -28,7 +28,8 @@ _NUMBER: Final = re.compile(r"[\d.e+-]*\d[\d.e+-]*|\[[^]]*\]")
 def as_text(run: CheckRun) -> str:
     """Return the summary."""
     lines = [_headline(run), ""]
-    lines += [f"  {part:<12} {_describe_part(run.of_part(part))}" for part in PARTS]
+    cause = "no toolkit was found" if not run.environment["toolkit"] else "the run was stopped before"
+    lines += [f"  {part:<12} {_describe_part(run.of_part(part), cause)}" for part in PARTS]
     blocks = [[f"  {name}", *_indent(reason)] for name, reason in _group(run)]
     if blocks:
         lines += ["", "What failed:"]
@@ -52,21 +53,22 @@ def _headline(run: CheckRun) -> str:
     return f"dispatch-backend-npu {version}: {devices}, {release}, Python {run.environment['python']}"
 
 
-def _describe_part(outcomes: list[Outcome]) -> str:
+def _describe_part(outcomes: list[Outcome], cause: str) -> str:
+    """Return a part's result; ``cause`` is why a part without outcomes has none."""
     failed = [each for each in outcomes if each.is_fault]
     passed = [each for each in outcomes if each.status == "passed"]
     total = len(failed) + len(passed)
     if failed:
         return f"FAILED   {len(failed):,} of {total:,}"
     if not passed:
-        reason = next((each.reason.splitlines()[0] for each in outcomes if each.reason), "no toolkit was found")
+        reason = next((each.reason.splitlines()[0] for each in outcomes if each.reason), cause)
         return f"not run  {reason}"
     if any("functions:" in each.check for each in passed):
         return f"ok       {sum(each.samples for each in passed):,} names found"
     if len(passed) < _FEW:
         return f"ok       {', '.join(each.reason for each in passed if each.reason)}"
     used = {name for each in passed for name in each.kernels}
-    return f"ok       {total:,} of {total:,}" + (f", by {len(used):,} functions of the toolkit" if used else "")
+    return f"ok       {total:,} of {total:,}" + (f"; functions of the toolkit that ran: {len(used):,}" if used else "")
 
 
 def _group(run: CheckRun) -> Iterator[tuple[str, str]]:
