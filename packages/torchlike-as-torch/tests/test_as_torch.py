@@ -60,6 +60,23 @@ print(json.dumps([F is torchlike.nn.functional, torch.utils.data.DataLoader is t
     assert read(code, TORCHLIKE_AS_TORCH="1") == [True, True, 0]
 
 
+def test_a_package_beside_torch_is_found_before_torch_is(tmp_path):
+    info = tmp_path / "acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[dispatch_core.companions]\ntorch_acme = acme_torch\n")
+    (tmp_path / "acme_torch.py").write_text(
+        "begun = []\n\ndef stand_beside(torch):\n    begun.append(torch.__name__)\n"
+    )
+    code = f"""
+import json, sys
+sys.path.insert(0, {str(tmp_path)!r})
+import torch_acme, torch
+print(json.dumps([torch_acme.begun, torch_acme.__name__, hasattr(torch, "install_as_torch")]))
+"""
+    assert read(code, TORCHLIKE_AS_TORCH="1") == [["torch"], "acme_torch", True]
+
+
 WORKERS = """
 import json, multiprocessing, subprocess, sys
 

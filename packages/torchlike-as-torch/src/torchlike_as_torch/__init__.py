@@ -13,11 +13,17 @@ _VARIABLE = "TORCHLIKE_AS_TORCH"
 
 
 class _FirstImport:
-    """Finds torch at its first import, and makes torchlike stand in for it; the finder of torchlike goes on from there."""
+    """Finds torch at its first import, or a package beside it, and makes torchlike stand in for torch.
+
+    The finder of torchlike goes on from there.
+    """
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> object:
-        """Return torchlike's spec for torch, None for other modules; ``ImportError`` where torchlike cannot be imported."""
-        if name != "torch":
+        """Return torchlike's spec for torch and packages beside it, ``torch_acme``; None for other modules.
+
+        Raises ``ImportError`` where torchlike cannot be imported.
+        """
+        if name != "torch" and not name.startswith("torch_"):
             return None
         value = os.environ.get(_VARIABLE, "")
         if value != "1":
