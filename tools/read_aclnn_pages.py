@@ -356,7 +356,8 @@ def weigh(page: frozenset[str] | None, source: frozenset[str] | None) -> tuple[f
     if page is None or source is None:
         alone = source if page is None else page
         return None if alone is None else (alone, frozenset())
-    return page & source or page, page ^ source
+    taken = page & source or page
+    return taken, (page ^ source) - taken
 
 
 def rows(folders: list[Path]) -> list[tuple[str, str, str, str, str]]:

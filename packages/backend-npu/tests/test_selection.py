@@ -57,6 +57,27 @@ def test_shapes_that_do_not_fit_are_refused():
         torchlike.zeros(3, **npu).masked_select(torchlike.zeros(3, **npu))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64", "bool"])
+def test_scattered_elements_are_the_cpu_s(dtype, host_calls):
+    kind = getattr(torchlike, dtype)
+    source = torchlike.arange(30).remainder(7).to(kind).view(5, 6).t()
+    for mask in (torchlike.arange(12).view(3, 4).remainder(3) == 0, torchlike.tensor([True, False, False, True])):
+        for make in (lambda: torchlike.ones(3, 4, dtype=kind), lambda: torchlike.ones(4, 3, dtype=kind).t()):
+            expected = make().masked_scatter_(mask, source)
+            x = make().to("npu")
+            assert x.masked_scatter_(mask.to("npu"), source.to("npu")) is x and x.tolist() == expected.tolist()
+            assert make().to("npu").masked_scatter(mask.to("npu"), source.to("npu")).tolist() == expected.tolist()
+    assert not host_calls()
+    x, mask = torchlike.zeros(3, dtype=kind, **npu), torchlike.tensor([True, False, True], **npu)
+    with pytest.raises(RuntimeError, match="Number of elements of source < number of ones in mask"):
+        x.masked_scatter_(mask, torchlike.ones(1, dtype=kind, **npu))
+    assert not x.any()
+    with pytest.raises(RuntimeError, match="same dtypes"):
+        x.masked_scatter_(mask, torchlike.ones(3, dtype=torchlike.float16, **npu))
+    with pytest.raises(RuntimeError):
+        x.masked_scatter_(torchlike.ones(2, 3, dtype=torchlike.bool, **npu), torchlike.ones(6, dtype=kind, **npu))
+
+
 def test_a_selection_has_a_gradient():
     x = torchlike.arange(6.0, **npu).requires_grad_()
     (x.masked_select(x > 2) * 2).sum().backward()

@@ -94,7 +94,7 @@ BY_HAND: Final = {
         _fused_rms_norm_backward
     """,
     ".ops.selection": """
-        nonzero masked_select
+        nonzero masked_select masked_scatter_
     """,
     ".ops.indexing": """
         index.Tensor index_put_ masked_fill.Scalar masked_fill.Tensor masked_fill_.Scalar masked_fill_.Tensor
@@ -106,8 +106,6 @@ KERNELS: Final[dict[str, Kernel]] = (
     {name: _make_row_kernel(name) for name in OPERATORS}
     | {name: _make_module_kernel(name, module) for module, names in BY_HAND.items() for name in names.split()}
     | view.KERNELS
-    # Whether the source has elements enough is known on the device alone: its composition would wait twice.
-    | {"masked_scatter_": dc.host_kernel("aten::masked_scatter_")}
     # The kernel of the row, which plans use, but for arrays of two devices.
     | {"copy_": dc.KernelTraits(crosses_devices=True)(_make_module_kernel("copy_", ".ops.copy"))}
 )

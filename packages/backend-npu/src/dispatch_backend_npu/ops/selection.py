@@ -9,9 +9,10 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.errors import DataDependentShapeError
-from dispatch_aten.shapes import cached_rule, contiguous
+from dispatch_aten.errors import DataDependentShapeError, OperatorError
+from dispatch_aten.shapes import cached_rule, check_output_shape, check_written, contiguous, is_contiguous
 
+from ..aclnn.checks import check_overlap
 from ..aclnn.launch import allocate_result, forbid_collecting, launch
 from ..arrays import AclArray, to_numpy
 from .copy import KERNELS as COPIES
@@ -69,4 +70,45 @@ def _select(self: AclArray, mask: AclArray) -> AclArray:
     return COPIES["clone"](whole.view((count,), (1,), 0))
 
 
-KERNELS: Final[dict[str, Callable[..., Any]]] = {"nonzero": find_positions, "masked_select": _select}
+_scatter_rule: Final = cached_rule("masked_scatter_")
+_scatter_on_host: Final = dc.host_kernel("aten::masked_scatter_")
+
+
+def _scatter(self: AclArray, mask: AclArray, source: AclArray) -> AclArray:
+    forbid_collecting()
+    spec = self.spec
+    if spec.dtype.is_complex:
+        found: AclArray = _scatter_on_host(self, mask, source)
+        return found
+    check_output_shape(_scatter_rule(self, mask, source).shape, spec.shape)
+    check_written(spec)
+    for each in (mask, source):
+        if each.block is self.block:
+            check_overlap(self, each)
+    if not spec.numel:
+        return self
+    if source.spec.numel < _count(mask) * (spec.numel // mask.spec.numel):
+        raise OperatorError(
+            "masked_scatter: Number of elements of source < number of ones in mask",
+            operator="aten::masked_scatter_",
+            argument="source",
+        )
+    if source.spec.numel:
+        launch("aclnnInplaceMaskedScatter", self, _pack(mask), _pack(source))
+    return self
+
+
+def _pack(array: AclArray) -> AclArray:
+    """Return an array whose elements lie in order, which the function demands."""
+    spec = array.spec
+    if is_contiguous(spec.shape, spec.strides):
+        return array
+    packed: AclArray = COPIES["clone"](array, memory_format=0)
+    return packed
+
+
+KERNELS: Final[dict[str, Callable[..., Any]]] = {
+    "nonzero": find_positions,
+    "masked_select": _select,
+    "masked_scatter_": _scatter,
+}

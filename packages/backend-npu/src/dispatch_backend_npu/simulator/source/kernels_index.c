@@ -388,3 +388,27 @@ void kernel_masked_select(aclsim_call *call) {
         if (kept[i].i) write_at(&out, out.offset + out.strides[0] * n++, cells[i], real);
     scratch_done();
 }
+
+aclnnStatus check_masked_scatter(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0), *mask = tensor(call, 1);
+    if (mask->dtype != ACL_BOOL && mask->dtype != ACL_UINT8) return bad(call, "mask must be of bool or uint8");
+    if (tensor(call, 2)->dtype != self->dtype) return bad(call, "source has another dtype than self");
+    if (mask->rank > self->rank) return bad(call, "mask has more dimensions than self");
+    for (int d = 1; d <= mask->rank; d++)
+        if (mask->sizes[mask->rank - d] != 1 && mask->sizes[mask->rank - d] != self->sizes[self->rank - d]) return bad(call, "mask does not broadcast to self");
+    return 0;
+}
+
+void kernel_masked_scatter(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0);
+    const aclTensor mask = expanded(tensor(call, 1), self->sizes, self->rank);
+    const bool real = moves_real(self);
+    cell *cells = load(self, real);
+    const cell *kept = load(&mask, false), *source = load(tensor(call, 2), real);
+    const int64_t most = aclsim_numel(tensor(call, 2));
+    int64_t n = 0;
+    for (int64_t i = 0; i < aclsim_numel(self); i++)
+        if (kept[i].i && n < most) cells[i] = source[n++];
+    store(self, cells, real);
+    scratch_done();
+}
