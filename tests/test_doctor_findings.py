@@ -282,7 +282,7 @@ def test_doctor_examines_what_it_is_asked_about(vendor):
 
 
 @pytest.mark.long
-def test_no_kernel_of_the_projects_own_is_a_fault_and_none_is_missing():
+def test_no_kernel_of_the_projects_own_is_a_fault_and_none_is_missing_but_those_of_the_host():
     code = """
 import dispatch_core as dc
 from dispatch_devkit.doctor import examination
@@ -292,7 +292,7 @@ for name in ("dispatch-backend-cpu", "dispatch-backend-meta", "dispatch-backend-
     print(len(list(examination._registered_by(dc.registry, name))), *examination.faults_of(dc.registry, name))
     if "backend" in name:
         needed, missing = examination.missing_kernels(dc.registry, dc.device_key(name.rpartition("-")[2]), name)
-        assert needed >= 45 and not missing, (needed, missing)
+        assert needed >= 45 and bool(missing) is (dc.device_key(name.rpartition("-")[2]) in dc.registry.fallbacks), missing
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr

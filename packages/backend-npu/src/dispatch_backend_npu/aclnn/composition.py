@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT
+from dispatch_aten.errors import DataDependentShapeError
 from dispatch_aten.shapes import TensorMeta, cached_rule
 from dispatch_aten.variants import functional_of
 
@@ -47,7 +48,10 @@ def compose(name: str, *args: Any, **kwargs: Any) -> Any:
 
 def _compose(name: str, *args: Any, **kwargs: Any) -> Any:
     if name in EXPLICIT:
-        specs = cached_rule(name)(*args, **kwargs)
+        try:
+            specs = cached_rule(name)(*args, **kwargs)
+        except DataDependentShapeError:  # Such a result is laid out by what makes it.
+            return EXPLICIT[name](*args, **kwargs)
         found = EXPLICIT[name](*args, **kwargs)
         return tuple(map(_lay_out, found, specs)) if isinstance(found, (list, tuple)) else _lay_out(found, specs)
     functional = functional_of(name)

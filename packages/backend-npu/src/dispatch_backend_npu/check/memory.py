@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..acl.errors import OutOfMemoryError
+from ..aclnn.dtypes import supports
 from ..aclnn.launch import launch
 from ..arrays import allocate_array
 from ..runtime import allocate, memory, stream
 from ..runtime.allocator import mem_get_info, memory_stats
+from ..runtime.device import chip
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,6 +96,8 @@ def check_neighbours() -> str:
     from dispatch_aten.dtypes import ScalarType
     from dispatch_aten.shapes import TensorMeta
 
+    if not supports("aclnnInplaceFillScalar", chip().family):
+        return "this chip has no function that fills"
     counts = (1, 7, 8, 9, 127, 128, 129, 1023, 1025, 65535)
     for count in counts:
         spec = TensorMeta((count,), (1,), ScalarType.Float)

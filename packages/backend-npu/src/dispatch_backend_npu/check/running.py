@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dispatch_aten.testing.outcomes import Outcome
 from dispatch_aten.testing.running import RunSettings, WorkerPool
-from dispatch_core.errors import BackendError
+from dispatch_core import BackendError
 
 from . import cells, child, functions, memory, steps, streams
 from .environment import check_driver, check_environment, find_environment

@@ -165,14 +165,14 @@ static void move_columns(const aclsim_call *call, const aclTensor *image, cell *
 }
 
 aclnnStatus check_im2col(aclsim_call *call) {
-    PASS_ON(needs_short_floats(call, 0));
     return check_columns(call, tensor(call, 0), 5, 1);
 }
 
 void kernel_im2col(aclsim_call *call) {
-    cell *x = load(tensor(call, 0), true), *y = zeros(aclsim_numel(tensor(call, 5)));
+    const bool real = aclsim_is_real(tensor(call, 0)->dtype);
+    cell *x = load(tensor(call, 0), real), *y = zeros(aclsim_numel(tensor(call, 5)));
     move_columns(call, tensor(call, 0), x, y, 1, false);
-    store(tensor(call, 5), y, true);
+    store(tensor(call, 5), y, real);
     scratch_done();
 }
 
