@@ -14,9 +14,11 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT
 from dispatch_aten.errors import DataDependentShapeError
-from dispatch_aten.shapes import TensorMeta, cached_rule
+from dispatch_aten.shapes import TensorMeta, cached_rule, rule_key
 from dispatch_aten.variants import functional_of
+from dispatch_core import Device
 
+from ..runtime.device import current
 from .calls import NotTakenError
 from .launch import allocate_result, forbid_collecting
 
@@ -64,12 +66,18 @@ def _compose(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def composed_where_refused(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a kernel that composes a call of which a function does not take the scalar types."""
+    """Return a kernel that composes a call of which a function does not take the scalar types.
+
+    A factory that is not told a device makes its result on the thread's.
+    """
+    is_factory = "device" in rule_key(name).names
 
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
             return kernel(*args, **kwargs)
         except NotTakenError:
+            if is_factory and kwargs.get("device") is None:
+                kwargs["device"] = Device("npu", current())
             return compose(name, *args, **kwargs)
 
     return run

@@ -12,7 +12,9 @@ from typing import Any, Final
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import cached_rule, check_output_shape, contiguous, is_expanded
 
+from ..aclnn.calls import NotTakenError
 from ..aclnn.checks import check_overlap, to_device
+from ..aclnn.composition import compose
 from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 from .copy import KERNELS as COPIES
@@ -141,7 +143,10 @@ def _make_masked_fill_(name: str) -> Callable[..., AclArray]:
             shape = tuple([1 if dim in shared else size for dim, size in enumerate(spec.shape)])
             written = self.view(shape, spec.strides, self.storage_offset)
         if spec.numel:
-            launch(function, written, mask, value)
+            try:
+                launch(function, written, mask, value)
+            except NotTakenError:
+                compose(name.replace(".", "_.", 1), written, mask, value)
         return self
 
     return kernel

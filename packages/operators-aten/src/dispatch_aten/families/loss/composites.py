@@ -74,10 +74,11 @@ def _nll_loss_forward(
     rows, safe, each, ignored = _select_targets(self, target, weight, ignore_index)
     chosen = aten.squeeze.dim(aten.gather.default(rows, 1, aten.unsqueeze.default(safe, 1)), 1)
     loss = aten.where.ScalarSelf(ignored, 0, aten.neg.default(aten.mul.Tensor(chosen, each)))
-    if reduction == _NONE:
-        total = aten.new_zeros.default(self, ())
-        return (loss if ndim(self) == 2 else aten.squeeze.dim(loss, 0)), total
+    if reduction == _NONE and ndim(self) == 2:
+        return loss, aten.new_zeros.default(self, ())
     total = aten.sum.default(each)
+    if reduction == _NONE:
+        return aten.squeeze.dim(loss, 0), total
     summed = aten.sum.default(loss)
     return (aten.div.Tensor(summed, total) if reduction == _MEAN else summed), total
 
