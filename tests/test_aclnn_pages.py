@@ -204,4 +204,4 @@ def test_types_of_one_witness_alone_are_doubtful(pages):
     assert pages.weigh(page, None) == (page, frozenset())
     assert pages.weigh(None, source) == (source, frozenset())
     assert pages.weigh(None, None) is None
-    assert pages.weigh(page, frozenset({"Bool"})) == (page, page | {"Bool"})
+    assert pages.weigh(page, frozenset({"Bool"})) == (page, {"Bool"})

@@ -193,7 +193,8 @@ def test_a_page_that_is_made_can_be_edited_where_its_source_is(tool, root):
 
 def test_every_environment_variable_that_a_package_reads_is_listed(root):
     read = re.compile(r"""["'](DISPATCH_[A-Z_]+)["']""")
-    sources = [path.read_text(encoding="utf-8") for path in root.glob("packages/*/src/**/*.py")]
+    paths = [*root.glob("packages/*/src/**/*.py"), *root.glob("packages/*/src/**/*.c")]
+    sources = [path.read_text(encoding="utf-8") for path in paths]
     listed = set(
         re.findall(r"^\| `(DISPATCH_\w+)=", (root / "docs/reference/environment.md").read_text(), re.MULTILINE)
     )
