@@ -267,9 +267,9 @@ def test_a_dtype_error_for_a_dtype_that_the_device_lacks_is_no_fault():
 
 def test_devices_without_strides_are_shown_no_layout_that_they_cannot_have(monkeypatch):
     layouts = []
-    real = agreement._compare
+    real = agreement.compare_sample
     monkeypatch.setattr(
-        agreement, "_compare", lambda *args, **kw: (layouts.append(args[1].layout), real(*args, **kw))[1]
+        agreement, "compare_sample", lambda *args, **kw: (layouts.append(args[1].layout), real(*args, **kw))[1]
     )
     monkeypatch.setattr(dc, "has_strides", lambda value: False)
     for name in ("as_strided", "as_strided_copy"):

@@ -171,7 +171,7 @@ def test_lost_processes_cost_a_check_and_name_the_function(few_cells, monkeypatc
     assert len(run.faults) == 4 and all(each.status == "passed" for each in run.of_part("steps"))
     text = summary.as_text(run)
     assert all(name in text for name in ("aclnnAbs", "aclnnErfc", "aclnnExp2", "aclnnCos"))
-    assert len(text.splitlines()) <= 24
+    assert len(text.splitlines()) <= 25  # a screen
 
 
 def test_a_device_that_does_not_open_gets_a_hint():

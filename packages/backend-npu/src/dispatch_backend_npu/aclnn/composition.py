@@ -1,32 +1,35 @@
 """The composite kernels of operators, for calls that a function of aclnn does not take.
 
 A function takes fewer scalar types than its operator (``dtypes``), or demands more of other arguments (``CONDITIONS`` of
-the table). Such a call is composed of other operators, as it is where a backend has no kernel; an operator that cannot be
-composed is computed by the host, and counted.
+the table). Such a call is composed of other operators, as it is where a backend has no kernel, or computed in a wider type;
+an operator for which there is neither is computed by the host, and counted.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT
+from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DataDependentShapeError
 from dispatch_aten.shapes import TensorMeta, cached_rule, rule_key
 from dispatch_aten.variants import functional_of
 from dispatch_core import Device
 
+from ..arrays import AclArray
 from ..runtime.device import current
 from .calls import NotTakenError
 from .launch import allocate_result, forbid_collecting
+from .table import OPERATORS
 
 
 class _ThreadCompositions(threading.local):
-    """The operators that the thread composes, each within the one before it."""
+    """The operators that the thread composes, each within the one before it, with the type of their first tensor."""
 
-    names: tuple[str, ...] = ()
+    calls: tuple[tuple[str, ScalarType | None], ...] = ()
 
 
 _thread: Final = _ThreadCompositions()
@@ -38,17 +41,21 @@ def compose(name: str, *args: Any, **kwargs: Any) -> Any:
     The host computes an operator that its own composition calls.
     """
     forbid_collecting()
-    outer = _thread.names
-    if name in outer:
+    outer = _thread.calls
+    call = name, next((each.dtype for each in args if isinstance(each, AclArray)), None)
+    if call in outer:
         return dc.host_kernel(f"aten::{name}")(*args, **kwargs)
-    _thread.names = (*outer, name)
+    _thread.calls = (*outer, call)
     try:
-        return _compose(name, *args, **kwargs)
+        wide = _find_wide(name, args, kwargs)
+        return _compose(name, *args, **kwargs) if wide is None else _compute_in(wide, name, args, kwargs)
     finally:
-        _thread.names = outer
+        _thread.calls = outer
 
 
 def _compose(name: str, *args: Any, **kwargs: Any) -> Any:
+    if name in _TO_WHOLE and args[0].dtype.is_integral:
+        return _lay_out(dc.ops.aten.clone(args[0]), cached_rule(name)(*args))
     if name in EXPLICIT:
         try:
             specs = cached_rule(name)(*args, **kwargs)
@@ -63,6 +70,53 @@ def _compose(name: str, *args: Any, **kwargs: Any) -> Any:
     packet, _, overload = functional.partition(".")
     result = getattr(getattr(dc.ops.aten, packet), overload or "default")(*args, **kwargs)
     return dc.ops.aten.copy_(args[0], result)
+
+
+#: Operators that leave integers as they are.
+_TO_WHOLE: Final = frozenset(("ceil", "floor", "round", "trunc"))
+#: Operators that ask for the limits of their tensors' type.
+_OF_LIMITS: Final = frozenset(("nan_to_num",))
+_SHORT_INTEGERS: Final = frozenset((ScalarType.Byte, ScalarType.Char, ScalarType.Short))
+_INTEGERS: Final = _SHORT_INTEGERS | {ScalarType.Int, ScalarType.Long, ScalarType.Bool}
+_SHORT_FLOATS: Final = frozenset((ScalarType.Half, ScalarType.BFloat16))
+
+
+def _find_wide(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> ScalarType | None:
+    """Return a type in which an element-wise function gives the same once it is rounded; None where there is none.
+
+    16-bit floats are computed as floats of 32 bits, and so are integers whose results are floats, as torch does; short
+    integers as integers of 32 bits.
+    """
+    if name not in OPERATORS or functional_of(name) is not None or name.partition(".")[0] in _OF_LIMITS:
+        return None
+    entry = dc.registry.find_entry(f"aten::{name}")
+    if entry is None or "pointwise" not in entry.tags:
+        return None
+    spec = cached_rule(name)(*args, **kwargs)
+    found = {each.dtype for each in (*args, *kwargs.values()) if isinstance(each, AclArray)}
+    if isinstance(spec, TensorMeta) and found:
+        if found <= _SHORT_FLOATS or (found <= _INTEGERS and spec.dtype.is_floating_point):
+            return ScalarType.Float
+        if found <= _SHORT_INTEGERS:
+            return ScalarType.Int
+    return None
+
+
+def _compute_in(wide: ScalarType, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call an operator on copies of its tensors of a wider type, and return the result as its rule describes it."""
+    spec = cached_rule(name)(*args, **kwargs)
+    packet, _, overload = name.partition(".")
+    operator = getattr(getattr(dc.ops.aten, packet), overload or "default")
+    result = operator(
+        *[_convert(each, wide) for each in args], **{key: _convert(each, wide) for key, each in kwargs.items()}
+    )
+    return _lay_out(_convert(result, spec.dtype), spec)
+
+
+def _convert(value: Any, dtype: ScalarType) -> Any:
+    if not isinstance(value, AclArray) or value.dtype is dtype:
+        return value
+    return dc.ops.aten._to_copy(value, dtype=dtype)
 
 
 def composed_where_refused(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:

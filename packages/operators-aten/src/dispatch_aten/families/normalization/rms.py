@@ -61,6 +61,9 @@ def _fused_rms_norm_backward(
     weight: Array | None,
     output_mask: Sequence[bool],
 ) -> tuple[Array | None, Array | None]:
+    check_normalized_shape(
+        meta_of(input), normalized_shape, {"weight": None if weight is None else meta_of(weight)}, ""
+    )
     wide, grad = widen(input), widen(grad_out)
     dims = _last_dims(input, normalized_shape)
     unit = aten.mul.Tensor(wide, rstd)

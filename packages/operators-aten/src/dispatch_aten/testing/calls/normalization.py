@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any, Final
 
 from dispatch_core import ops
@@ -27,7 +28,19 @@ def _backward_of(name: str, mask: tuple[bool, ...]) -> Make:
     return make
 
 
+def _rms_norm_backward(mask: tuple[bool, ...]) -> Make:
+    """Make a call of the backward of RMS normalization from its forward."""
+
+    def make(r: Draw) -> tuple[Any, ...]:
+        input, weight = r.f(2, 4, 3), r.f(3)
+        _, rstd = ops.aten._fused_rms_norm(input, [3], weight, 1e-5)
+        return r.f(2, 4, 3), input, [3], rstd, weight, list(mask)
+
+    return make
+
+
 CALLS: Final[tuple[CallRow, ...]] = (
+    *(call("_fused_rms_norm_backward", _rms_norm_backward(mask)) for mask in product((True, False), repeat=2)),
     *(
         call(f"{name}_backward", _backward_of(name, mask))
         for name in ("native_layer_norm", "native_group_norm", "native_batch_norm")
