@@ -12,7 +12,7 @@ from dispatch_aten.testing.outcomes import Outcome
 from .cells import function_of
 from .running import PARTS, CheckRun, part_of
 
-#: How many lines of failures a screen has room for, of the reason of one, and how many results are told one by one.
+#: The most lines of failures that are told, of the reason of one, and of results that are told one by one.
 _ROOM: Final = 11
 _LINES: Final = 3
 _FEW: Final = 4
