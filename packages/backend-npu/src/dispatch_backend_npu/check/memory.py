@@ -1,4 +1,4 @@
-"""Trying device memory: sizes, the gaps that the toolkit needs, copies, a lack of room."""
+"""Trying device memory: sizes, the gaps that the toolkit needs, copies, more than there is."""
 
 from __future__ import annotations
 
