@@ -33,6 +33,7 @@ DIFFERENT = {
     "fmax fmin clamp.Tensor clip.Tensor": "torch's forward and backward derivatives differ where arguments are equal",
     "topk sort linalg_lu linalg_lu_factor linalg_lu_factor_ex _lu_with_info": "which of equal elements is taken is open",
     "as_strided_scatter": "torch's gradient is that of other elements",
+    "_fused_rms_norm _fused_rms_norm_backward": "torch composes the one on the cpu, which has not the other",
     "native_layer_norm_backward native_batch_norm_backward": "mean and deviation are functions of the input here",
     "div.Tensor divide.Tensor true_divide.Tensor": "nan where a zero is divided by a zero, for torch's infinity",
 }

@@ -24,6 +24,7 @@ DIFFERENT = {
     "adaptive_max_pool3d_backward fractional_max_pool2d_backward fractional_max_pool3d_backward": "the shape is read of it",
     "native_dropout_backward masked_select gather take index_add index_copy put complex _fft_r2c cholesky_solve "
     "prod prod.dim_int special_log_ndtr": "torch saves a tensor for its shape or dtype, or a result that we compute",
+    "_fused_rms_norm": "torch composes it on the cpu, and saves the tensors of its parts",
     "copysign.Tensor": "the gradient by other has its shape",
     "hardtanh_": "torch saves a copy of the argument; the result tells as much",
     "rrelu_with_noise_functional": "noise is a result",

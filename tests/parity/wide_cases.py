@@ -318,7 +318,7 @@ TABLE = {
 COMPARED_ELSEWHERE = set(
     """
 _linalg_eigh _linalg_eigvals _linalg_svd linalg_eig linalg_eigh linalg_eigvals linalg_svd svd linalg_qr qr
-empty_permuted slice_inverse mkldnn_rnn_layer mkldnn_rnn_layer_backward
+empty_permuted slice_inverse mkldnn_rnn_layer mkldnn_rnn_layer_backward _fused_rms_norm _fused_rms_norm_backward
 """.split()
 )
 
