@@ -63,7 +63,6 @@ WIDER = {
     "round": "int16",
     "trunc": "int32 int8",
     "sign": "uint8 int16",
-    "neg": "uint8 int16",
 }
 
 

@@ -70,3 +70,15 @@ def test_what_does_not_fit_is_refused():
         F.rms_norm(x, (4,))
     with pytest.raises(RuntimeError, match="weight"):
         F.rms_norm(x, (3,), torchlike.ones(4, device="npu"))
+
+
+def test_the_inverse_roots_may_lie_in_any_order(npu):
+    x = torchlike.linspace(-2, 3, 24).reshape(3, 2, 4)
+    weight = torchlike.tensor([1.0, -2.0, 3.0, 0.5])
+    _, rstd = torchlike.ops.aten._fused_rms_norm(x, [4], weight, 1e-5)
+    expected = torchlike.ops.aten._fused_rms_norm_backward(x.cos(), x, [4], rstd, weight, [True, True])
+    turned = rstd.transpose(0, 1).contiguous().to("npu").transpose(0, 1)
+    assert turned.stride() != rstd.stride()
+    given = x.cos().to("npu"), x.to("npu"), [4], turned, weight.to("npu"), [True, True]
+    for found, each in zip(torchlike.ops.aten._fused_rms_norm_backward(*given), expected, strict=True):
+        torchlike.testing.assert_close(found.cpu(), each)

@@ -76,6 +76,12 @@ def _compose(name: str, *args: Any, **kwargs: Any) -> Any:
 _TO_WHOLE: Final = frozenset(("ceil", "floor", "round", "trunc"))
 #: Operators that ask for the limits of their tensors' type.
 _OF_LIMITS: Final = frozenset(("nan_to_num",))
+#: Operators whose results are within the range of their tensors' type: a chip may cut off what is beyond, and not wrap it.
+_WITHIN: Final = frozenset(
+    """
+    sign maximum minimum relu threshold hardtanh clamp_min clamp_max remainder fmod bitwise_and bitwise_or bitwise_xor
+    """.split()
+)
 _SHORT_INTEGERS: Final = frozenset((ScalarType.Byte, ScalarType.Char, ScalarType.Short))
 _INTEGERS: Final = _SHORT_INTEGERS | {ScalarType.Int, ScalarType.Long, ScalarType.Bool}
 _SHORT_FLOATS: Final = frozenset((ScalarType.Half, ScalarType.BFloat16))
@@ -85,7 +91,7 @@ def _find_wide(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Scalar
     """Return a type in which an element-wise function gives the same once it is rounded; None where there is none.
 
     16-bit floats are computed as floats of 32 bits, and so are integers whose results are floats, as torch does; short
-    integers as integers of 32 bits.
+    integers as integers of 32 bits, where the result fits.
     """
     if name not in OPERATORS or functional_of(name) is not None or name.partition(".")[0] in _OF_LIMITS:
         return None
@@ -97,7 +103,7 @@ def _find_wide(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Scalar
     if isinstance(spec, TensorMeta) and found:
         if found <= _SHORT_FLOATS or (found <= _INTEGERS and spec.dtype.is_floating_point):
             return ScalarType.Float
-        if found <= _SHORT_INTEGERS:
+        if found <= _SHORT_INTEGERS and (spec.dtype is ScalarType.Bool or name.partition(".")[0] in _WITHIN):
             return ScalarType.Int
     return None
 

@@ -41,8 +41,7 @@ def _rms_norm_backward(
     cached_rule(_NAME)(grad_out, input, normalized_shape, rstd, weight, output_mask)
     by_input = allocate_result(contiguous(spec.shape, dtype))
     by_weight = allocate_result(contiguous(weight.spec.shape, ScalarType.Float))
-    steps = contiguous(rstd.spec.shape[:kept], rstd.spec.dtype).strides
-    rows = rstd.view(rstd.spec.shape[:kept], steps, rstd.storage_offset)
+    rows = rstd.view(rstd.spec.shape[:kept], rstd.spec.strides[:kept], rstd.storage_offset)
     launch("aclnnRmsNormGrad", grad_out, input, rows, weight, by_input, by_weight)
     if weight.spec.dtype is not ScalarType.Float and output_mask[1]:
         narrow = allocate_result(contiguous(weight.spec.shape, weight.spec.dtype))
