@@ -67,9 +67,12 @@ def _compose(name: str, *args: Any, **kwargs: Any) -> Any:
     if functional is None:
         return dc.host_kernel(f"aten::{name}")(*args, **kwargs)
     cached_rule(name)(*args, **kwargs)  # refuses a result that does not fit what is written
-    packet, _, overload = functional.partition(".")
-    result = getattr(getattr(dc.ops.aten, packet), overload or "default")(*args, **kwargs)
-    return dc.ops.aten.copy_(args[0], result)
+    return dc.ops.aten.copy_(args[0], _find_operator(functional)(*args, **kwargs))
+
+
+def _find_operator(name: str) -> Any:
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(dc.ops.aten, packet), overload or "default")
 
 
 #: Operators that leave integers as they are.
@@ -95,8 +98,7 @@ def _find_wide(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Scalar
     """
     if name not in OPERATORS or functional_of(name) is not None or name.partition(".")[0] in _OF_LIMITS:
         return None
-    entry = dc.registry.find_entry(f"aten::{name}")
-    if entry is None or "pointwise" not in entry.tags:
+    if "pointwise" not in _find_operator(name).tags:
         return None
     spec = cached_rule(name)(*args, **kwargs)
     found = {each.dtype for each in (*args, *kwargs.values()) if isinstance(each, AclArray)}
@@ -111,9 +113,7 @@ def _find_wide(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Scalar
 def _compute_in(wide: ScalarType, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Call an operator on copies of its tensors of a wider type, and return the result as its rule describes it."""
     spec = cached_rule(name)(*args, **kwargs)
-    packet, _, overload = name.partition(".")
-    operator = getattr(getattr(dc.ops.aten, packet), overload or "default")
-    result = operator(
+    result = _find_operator(name)(
         *[_convert(each, wide) for each in args], **{key: _convert(each, wide) for key, each in kwargs.items()}
     )
     return _lay_out(_convert(result, spec.dtype), spec)
