@@ -171,7 +171,7 @@ def test_lost_processes_cost_a_check_and_name_the_function(few_cells, monkeypatc
     assert len(run.faults) == 4 and all(each.status == "passed" for each in run.of_part("steps"))
     text = summary.as_text(run)
     assert all(name in text for name in ("aclnnAbs", "aclnnErfc", "aclnnExp2", "aclnnCos"))
-    assert len(text.splitlines()) <= 25  # a screen
+    assert len(text.splitlines()) <= 24
 
 
 def test_a_device_that_does_not_open_gets_a_hint():
@@ -235,7 +235,8 @@ def test_a_broken_toolkit_is_named(few_cells, simulator, monkeypatch, tmp_path, 
     run = run_checks(is_quick=True)
     text = summary.as_text(run)
     assert told in " ".join(text.split()) and "Hint: " in text and "Mend the installation first" in text
-    assert len(text.splitlines()) <= 24
+    # A screen; the name of a folder may take a line more, or two.
+    assert len(text.splitlines()) <= 26
     data = json.dumps(report.as_data(run, Privacy.of_this_machine()))
     assert str(tmp_path) not in data and told.partition(",")[0] in data
 
