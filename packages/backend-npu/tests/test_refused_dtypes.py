@@ -118,3 +118,13 @@ def test_a_network_is_trained_on_each_chip(asked, npu, monkeypatch):
     expected = train("cpu")
     assert train("npu") == pytest.approx(expected, rel=2e-3)
     runtime.finalize(force=True)
+
+
+def test_a_composed_loss_takes_truth_values_as_numbers(npu):
+    target = torchlike.tensor([True, False, True])
+    found = []
+    for device in ("cpu", "npu"):
+        x = torchlike.tensor([1.0, 2.0, 3.0], device=device, requires_grad=True)
+        loss = torchlike.nn.functional.mse_loss(x, target.to(device))
+        found.append((loss.item(), *torchlike.autograd.grad(loss, x)[0].tolist()))
+    assert found[0] == pytest.approx(found[1])

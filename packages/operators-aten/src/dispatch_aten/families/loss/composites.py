@@ -228,14 +228,15 @@ def reduce(loss: Array, reduction: int) -> Array:
 
 
 def _mse_loss(self: Array, target: Array, reduction: int = _MEAN) -> Array:
-    RULES["mse_loss"](meta_of(self), meta_of(target), reduction)
-    away = aten.sub.Tensor(self, target)
+    found = RULES["mse_loss"](meta_of(self), meta_of(target), reduction)
+    # Truth values cannot be subtracted, and count here.
+    away = aten.sub.Tensor(cast(self, found.dtype), cast(target, found.dtype))
     return reduce(aten.mul.Tensor(away, away), reduction)
 
 
 def _mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
-    RULES["mse_loss_backward"](meta_of(grad_output), meta_of(self), meta_of(target), reduction)
-    away = aten.sub.Tensor(self, target)
+    found = RULES["mse_loss_backward"](meta_of(grad_output), meta_of(self), meta_of(target), reduction)
+    away = aten.sub.Tensor(cast(self, found.dtype), cast(target, found.dtype))
     factor = 2.0 / max(numel(away), 1) if reduction == _MEAN else 2.0
     return aten.mul.Tensor(aten.mul.Scalar(away, factor), grad_output)
 
