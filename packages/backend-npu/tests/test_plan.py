@@ -459,3 +459,15 @@ def test_values_may_be_read_while_a_plan_runs(asked, monkeypatch):
     # Reading is a flush of its own, whose steps may be reported, too.
     assert len(seen) >= 3
     assert seen == pytest.approx([10.0] * len(seen))
+
+
+def test_a_list_of_one_view_is_made_ahead(npu):
+    for number in range(3):
+        x = torchlike.tensor([[1.0, 2.0]], device="npu") + number
+        with dc.pipeline():
+            y = x * 2
+            (row,) = y.unbind(0)
+            (part,) = y.split(2, 1)
+            found = row + part, part.exp()
+        assert found[0].tolist() == [[4.0 + 4 * number, 8.0 + 4 * number]]
+        assert torchlike.allclose(found[1].cpu(), (x.cpu() * 2).exp())

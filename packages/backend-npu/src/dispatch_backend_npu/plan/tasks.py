@@ -45,9 +45,11 @@ class NodeTasks:
             *[filled(value, values) for value in positional],
             **{name: filled(value, values) for name, value in keywords.items()},
         )
-        outputs = [value.index for value in self.node.outputs if value is not None]
-        for index, array in zip(outputs, found if len(outputs) > 1 else (found,), strict=False):
-            values[index] = array
+        # A list may have one array, or none.
+        arrays = found if isinstance(found, (list, tuple)) else (found,)
+        for value, array in zip(self.node.outputs, arrays, strict=False):
+            if value is not None:
+                values[value.index] = array
 
 
 def read_node(index: int, node: Node, begin: int) -> NodeTasks | None:
