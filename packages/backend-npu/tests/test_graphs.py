@@ -281,3 +281,24 @@ def test_the_simulator_keeps_addresses_and_refuses_what_a_capture_cannot_have(cl
     assert bytes(memory.copy_to_host(block.pointer, 64)) == b"\2" * 64
     call("aclmdlRIDestroy", model)
     assert bind("aclmdlRIExecuteAsync")(model, stream.pointer) == 107017
+
+
+def test_ways_in_which_inputs_lie_are_not_collected(closed):
+    data = torchlike.arange(800.0).to("npu")
+    kept = []
+    take = graph.Graphs.take
+    executed = 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graph.Graphs, "take", lambda self, values: (kept.append(self), take(self, values))[1])
+        for number in (*range(100), *range(8), *range(8)):
+            parts = data[number : number + 4], data[number + 1 : number + 5]
+
+            def call(parts=parts):
+                with dc.pipeline():
+                    return (parts[0] * parts[1]).relu() - parts[0]
+
+            found, _, models = _count(closed, call)
+            executed += models
+            assert found.tolist() == [(number + i) * (number + i + 1) - number - i for i in range(4)]
+    assert executed > 0 and len({*map(id, kept)}) == 1
+    assert len(kept[0]._free) == 4 and len(kept[0]._runs) <= 65

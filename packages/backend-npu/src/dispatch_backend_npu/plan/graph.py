@@ -45,6 +45,8 @@ _LOG: Final = Log("pipelines")
 #: The run of a plan that is captured, and the most ways in which its inputs may lie for which it has graphs.
 _CAPTURED: Final = 2
 _MOST: Final = 4
+#: The most ways that are counted before they are captured.
+_SEEN: Final = 64
 
 
 def find_obstacle(program: Program, planned: Sequence[NodeTasks]) -> str:
@@ -93,10 +95,14 @@ class Graphs:
                 self._used.append(graph)
                 return graph
         if free is None:
-            self._runs[key] += len(self._free) < _MOST
+            if len(self._free) == _MOST:
+                return None
+            if len(self._runs) > _SEEN:
+                self._runs.clear()
+            self._runs[key] += 1
             if self._runs[key] < _CAPTURED:
                 return None
-            self._runs.clear()
+            del self._runs[key]
             free = self._free[key] = pools.Pool()
         try:
             graph = Graph(self._schedule, self._nodes, values, free)
