@@ -30,10 +30,11 @@ from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
 
+from ..runtime.chips import CHIPS as FAMILIES
 from .table import PARAMETERS, PROTOTYPES
 
-#: The families of chips that the table has.
-CHIPS: Final = ("910", "910B", "910_93", "310P", "310B", "950")
+CHIPS: Final = tuple(FAMILIES)
+"""The families of chips that the table has."""
 
 FILE: Final = Path(__file__).parent / "dtypes.csv"
 """The table."""

@@ -14,7 +14,6 @@ from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 
 _NAME: Final = "_fused_rms_norm_backward"
-_TAKEN: Final = (ScalarType.Float, ScalarType.Half, ScalarType.BFloat16)
 
 
 def _rms_norm_backward(
@@ -30,7 +29,6 @@ def _rms_norm_backward(
     if (
         weight is None
         or not is_factor(weight, input)
-        or dtype not in _TAKEN
         or grad_out.spec.dtype is not dtype
         or not (is_filled(spec) and kept)
     ):

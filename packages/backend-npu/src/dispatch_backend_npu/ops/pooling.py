@@ -17,7 +17,6 @@ _FORWARD: Final = "max_pool2d_with_indices"
 _BACKWARD: Final = "max_pool2d_with_indices_backward"
 _forward_rule: Final = cached_rule(_FORWARD)
 _backward_rule: Final = cached_rule(_BACKWARD)
-_TAKEN: Final = (ScalarType.Float, ScalarType.Half, ScalarType.BFloat16)
 
 
 def _is_taken(self: AclArray, dilation: Any) -> bool:
@@ -39,7 +38,7 @@ def _max_pool(
     dilation: Any = 1,
     ceil_mode: bool = False,
 ) -> tuple[AclArray, AclArray]:
-    if self.dtype not in _TAKEN or not _is_taken(self, dilation):
+    if not _is_taken(self, dilation):
         found: tuple[AclArray, AclArray] = compose(_FORWARD, self, kernel_size, stride, padding, dilation, ceil_mode)
         return found
     spec, places = _forward_rule(self, kernel_size, stride, padding, dilation, ceil_mode)

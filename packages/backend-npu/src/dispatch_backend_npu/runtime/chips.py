@@ -36,15 +36,15 @@ _NO_FLOAT: Final = "it computes products of floats by halves, and has no bfloat1
 CHIPS: Final = {
     chip.family: chip
     for chip in (
+        Chip("910", "Atlas training series", USE_FP16, _NO_FLOAT),
         Chip("910B", "Atlas A2"),
         Chip("910_93", "Atlas A3"),
-        Chip("950", "Ascend 950PR and 950DT", lacks="its functions differ in the dtypes that they take"),
-        Chip("910", "Atlas training series", USE_FP16, _NO_FLOAT),
         Chip("310P", "Atlas inference series", USE_FP16, _NO_FLOAT),
         Chip("310B", "Atlas 200I/500 A2", lacks="most of the functions that the backend calls are not made for it"),
+        Chip("950", "Ascend 950PR and 950DT", lacks="its functions differ in the dtypes that they take"),
     )
 }
-"""Each family of chips by its name."""
+"""Each family of chips by its name, in the order of the table of scalar types and of the simulator."""
 
 #: The first that fits counts: ``Ascend910B`` alone is one of the first chips of the name.
 _NAMES: Final = (
