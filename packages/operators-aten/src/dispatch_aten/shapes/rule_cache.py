@@ -194,8 +194,9 @@ def rule_key(name: str) -> RuleKey:
     return RuleKey(name)
 
 
+@cache
 def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Callable[..., Any]:
-    """Return the rule of an operator for ``HasSpec`` arrays, with a cache of its answers.
+    """Return the rule of an operator for ``HasSpec`` arrays, with a cache of its answers; the same function each time.
 
     It takes the operator's arguments as a kernel does, and returns a ``TensorMeta`` or a tuple of them; those of fresh
     results lie at the start of a storage. It raises the rule's errors. See Note [Rules are cached].
