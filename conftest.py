@@ -9,6 +9,8 @@ tensors are not counted: they are how values reach the host.
 
 ``--npu`` says what tests of the npu backend drive: the simulator, built once for the session, or the toolkit that there is.
 A test asks for ``npu`` where either will do, for ``simulator`` where it looks at counters, the log, or failures on demand.
+The name of a family of chips, such as ``--npu=310P``, is the simulator of one; tests marked ``of_functions`` are skipped
+where that family lacks functions of theirs.
 """
 
 from __future__ import annotations
@@ -37,6 +39,9 @@ settings.load_profile("steady")
 # Programs for type checkers, many of them with mistakes.
 collect_ignore_glob = ["tests/typing/*"]
 
+#: Families of chips that the npu's simulator stands for where ``--npu`` names one; that of the Atlas A2 is its default.
+OTHER_CHIPS = ("910_93", "950", "910A", "310P", "310B")
+
 #: How much of the suite's calls must be recorded, and how many make up a suite.
 SHARE, SUITE = 0.95, 5_000
 LISTED = Path(__file__).parent / "docs" / "pipeline-eager.md"
@@ -50,13 +55,19 @@ def pytest_addoption(parser):
         "--drawn", type=float, default=1.0, metavar="SHARE", help="run this share of parametrized tests' cases"
     )
     parser.addoption(
-        "--npu", choices=("simulator", "hardware"), default="simulator", help="what the npu backend's tests drive"
+        "--npu",
+        choices=("simulator", "hardware", *OTHER_CHIPS),
+        default="simulator",
+        help="what the npu's tests drive: the simulator of an Atlas A2 or of another family, or the chip that there is",
     )
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "no_pipeline(reason): the test is about what a pipeline changes by what it is")
     config.addinivalue_line("markers", "drawn(share): a slow family, of which --drawn runs this part of its share")
+    config.addinivalue_line(
+        "markers", "of_functions: the test counts, or calls by hand, functions that some chips lack"
+    )
     config.stash[_recorded], config.stash[_eager] = 0, Counter()
     # Processes that it starts draw the same cases, at midnight too.
     os.environ.setdefault("DISPATCH_DRAWN_SEED", dt.datetime.now(tz=dt.UTC).date().isoformat())
@@ -241,12 +252,20 @@ def npu(request, monkeypatch):
         return None
     folder = request.getfixturevalue("simulator_folder")
     monkeypatch.setenv("ASCEND_HOME_PATH", str(folder))
+    if (chip := request.config.option.npu) in OTHER_CHIPS:
+        if chip != "910_93" and request.node.get_closest_marker("of_functions"):
+            pytest.skip(f"chips of the family {chip} lack functions that the test asks for")
+        monkeypatch.setenv("DISPATCH_NPU_SIMULATE", chip)
+        monkeypatch.setenv("DISPATCH_NPU_UNSUPPORTED", "1")
     return folder
 
 
 @pytest.fixture
-def host_calls():
-    """Return a function that tells how often the host has computed operators for the npu since it was asked last."""
+def host_calls(request):
+    """Return a function that tells how often the host has computed operators for the npu since it was asked last.
+
+    It does not tell of the chips that lack functions.
+    """
     import dispatch_core as dc
 
     before = Counter(dc.computed_on_host("npu"))
@@ -255,7 +274,7 @@ def host_calls():
         nonlocal before
         found = Counter(dc.computed_on_host("npu"))
         new, before = found - before, found
-        return dict(new)
+        return {} if request.config.option.npu in OTHER_CHIPS[1:] else dict(new)
 
     return ask
 

@@ -93,6 +93,8 @@ RUNNING_PYTHON, *OTHER_PYTHONS = _pythons()
 LOWEST_PYTHON = min([RUNNING_PYTHON, *OTHER_PYTHONS])
 #: The sessions that take turns in the gate, a day each; together they take as long as all its others.
 TURNS = [*(f"compatibility-{version}" for version in OTHER_PYTHONS), "lowest"]
+#: The families of chips, besides the Atlas A2, that the npu's simulator can be.
+OTHER_CHIPS = ("910_93", "950", "910A", "310P", "310B")
 #: The share of generated cases that a run draws: inside of pipelines, of those that are compared with torch, of the README's
 #: command, of array libraries' devices. The nightly workflow and `release` run all: see ``--drawn`` in ``conftest.py``.
 INSIDE_PIPELINES, BESIDE_TORCH, OF_THE_SUITE, OF_LIBRARIES = (f"--drawn={share}" for share in (0.34, 0.5, 0.4, 0.6))
@@ -273,6 +275,21 @@ def light(session: nox.Session) -> None:
     session.env.update(PYTHONPATH=None, DISPATCH_TEST_LIGHT="1", PYTHONDONTWRITEBYTECODE=None)
     tutorials = [f"{PAGE}[tutorials-{path.stem}]" for path in sorted(ROOT.glob("docs/tutorials/*.md"))]
     _pytest(session, "tests/test_default_installation.py", *tutorials)
+
+
+@nox.session(requires=["wheels"], default=False)
+def chips(session: nox.Session) -> None:
+    """Run the npu's tests on the simulator of the day's family of chips; ``DISPATCH_GATE_CHIP`` names one, or all."""
+    if shutil.which(os.environ.get("CC", "cc")) is None:
+        session.skip("no C compiler was found, which the simulator needs")
+    _install_wheels(session, "test", "demo")
+    day = OTHER_CHIPS[dt.datetime.now(tz=dt.UTC).date().toordinal() % len(OTHER_CHIPS)]
+    wanted = os.environ.get("DISPATCH_GATE_CHIP") or ("all" if os.environ.get("DISPATCH_DRAWN_SHARE") == "1" else day)
+    families = OTHER_CHIPS if wanted == "all" else [wanted]
+    jobs = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/test_npu_*.py"))]
+    for family in families:
+        marks = ["-m", "not texts and not long", OF_THE_SUITE, f"--npu={family}"]
+        _pytest(session, *marks, "packages/backend-npu/tests", *jobs)
 
 
 @nox.session(requires=["wheels"], default=False)

@@ -86,6 +86,7 @@ def test_a_training_step_is_the_cpu_s(pipelined):
         np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("pipelined", [False, True])
 def test_a_training_step_makes_no_trip_through_the_host(simulator, pipelined, host_calls):
     training = Training("npu", pipelined)
@@ -98,6 +99,7 @@ def test_a_training_step_makes_no_trip_through_the_host(simulator, pipelined, ho
     assert loss.item() > 0
 
 
+@pytest.mark.of_functions
 def test_a_pipelined_step_prepares_then_executes_then_waits_once(simulator):
     training = Training("npu", pipelined=True)
     for _ in range(3):
@@ -111,6 +113,7 @@ def test_a_pipelined_step_prepares_then_executes_then_waits_once(simulator):
     assert log[-1] == "aclrtSynchronizeStream"
 
 
+@pytest.mark.of_functions
 def test_a_repeated_step_prepares_what_has_other_numbers_only(simulator):
     training = Training("npu", pipelined=True)
     for _ in range(3):
@@ -133,6 +136,7 @@ def phases_of(simulator, step):
     return executed, after.answered - before.answered, after.made - before.made
 
 
+@pytest.mark.of_functions
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("left_out", [(), ("operator cache",)], ids=["cached", "not cached"])
 @pytest.mark.parametrize("mode", ["pipeline", "captured"])
@@ -161,6 +165,7 @@ def failing_calls(simulator, pipelined, trained):
     return [(name, number) for name, most in counts.items() for number in sorted({1, min(2, most), most})]
 
 
+@pytest.mark.of_functions
 @pytest.mark.long
 @pytest.mark.parametrize(("pipelined", "trained"), [(False, 0), (True, 0), (True, 1)])
 def test_a_step_in_which_one_call_fails_ends_in_one_error_and_the_next_one_works(simulator, pipelined, trained):

@@ -91,6 +91,7 @@ def closed(simulator):
     runtime.finalize(force=True)
 
 
+@pytest.mark.of_functions
 @pytest.mark.long
 @pytest.mark.no_pipeline(reason="it opens pipelines of its own")
 @pytest.mark.parametrize("limit", [None, 60.0])
@@ -165,6 +166,7 @@ def test_a_warning_that_is_an_error_leaves_nothing_behind(closed):
     assert closed.counts() == {}
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="it opens pipelines of its own")
 def test_executors_that_cannot_be_repeated_are_reported_once_and_work_all_the_same(closed):
     def run():
@@ -179,6 +181,7 @@ def test_executors_that_cannot_be_repeated_are_reported_once_and_work_all_the_sa
     assert len(caught) == 1
 
 
+@pytest.mark.of_functions
 def test_an_error_is_not_hidden_by_a_failure_that_it_leads_to(closed, monkeypatch):
     a = from_numpy(np.arange(64, dtype=np.float32).reshape(8, 8))
     result = KERNELS["sort"](a)

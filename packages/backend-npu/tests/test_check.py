@@ -87,7 +87,7 @@ def test_every_check_passes_on_the_simulator(few_cells):
     run = run_checks(is_quick=True, begin=lambda count: heard.append)
     assert run.faults == [] and {running.part_of(each) for each in run.outcomes} == set(running.PARTS)
     assert [each.check for each in heard[-3:]] == [f"steps: perceptron float32 {way}" for way in steps.WAYS]
-    assert run.device["chip"] == "Ascend910B1" and run.device["count"] == 2
+    assert run.device["chip"].startswith("Ascend") and run.device["count"] == 2
     found = sum(each.samples for each in run.of_part("functions"))
     assert found == sum(1 for library in functions.LIBRARIES for _ in functions.list_functions(library))
     text = summary.as_text(run)
@@ -107,6 +107,7 @@ def test_steps_agree_with_the_cpu(runner, step):
     assert outcome.status == "passed" and outcome.reason.startswith("loss "), outcome.reason
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize(
     ("cell", "kernel"),
     [
@@ -126,6 +127,7 @@ def test_a_cell_without_calls_is_not_run(runner):
     assert runner.run("operators: arange int64").status == "not run"
 
 
+@pytest.mark.of_functions
 def test_an_operator_that_differs_fails_its_cell(runner, simulator, monkeypatch):
     monkeypatch.setattr(steps, "_TOLERANCES", {"float32": -1.0})
     outcome = runner.run("steps: perceptron float32 eager")
@@ -155,6 +157,7 @@ def test_doubtful_cells_come_first_and_gradients_of_integers_not_at_all():
     assert set(cells.list_cells("910B", is_quick=True)) < set(found)
 
 
+@pytest.mark.of_functions
 def test_lost_processes_cost_a_check_and_name_the_function(few_cells, monkeypatch, tmp_path):
     source, library = tmp_path / "faulty.c", tmp_path / "op_api" / "lib" / "libcust_opapi.so"
     source.write_text(FAULTY)
@@ -230,6 +233,7 @@ def test_a_broken_toolkit_is_named(few_cells, simulator, monkeypatch, tmp_path, 
     toolkit_of(simulator, tmp_path, keep, **files)
     monkeypatch.setenv("ASCEND_HOME_PATH", str(tmp_path))
     monkeypatch.delenv("ASCEND_OPP_PATH", raising=False)
+    monkeypatch.delenv("DISPATCH_NPU_SIMULATE", raising=False)
     if f"{CONFIG}/ascend310p/abs.json" in files or files is KERNELS:
         monkeypatch.setenv("ASCEND_OPP_PATH", str(tmp_path / "opp"))
     run = run_checks(is_quick=True)

@@ -28,8 +28,10 @@ NAMES = {
 
 
 @pytest.fixture
-def closed(npu, simulator):
-    """A closed runtime before and after."""
+def closed(npu, simulator, monkeypatch):
+    """A closed runtime before and after, of a chip that is supported."""
+    monkeypatch.delenv("DISPATCH_NPU_SIMULATE", raising=False)
+    monkeypatch.delenv(chips.VARIABLE, raising=False)
     gc.collect()
     runtime.finalize(force=True)
     yield simulator
@@ -120,6 +122,7 @@ def test_a_choice_that_a_device_refuses_stays_as_it_was(closed):
     assert not torchlike.are_deterministic_algorithms_enabled()
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("variable", device.BLOCKING)
 def test_calls_are_waited_for_where_the_environment_asks(variable, closed, monkeypatch):
     x = torchlike.ones(2, device="npu")

@@ -41,6 +41,7 @@ def storages(monkeypatch):
     pools.clear()
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("in_pipeline", [False, True], ids=["eager", "in a pipeline"])
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_has_the_storage_of_its_block(name, in_pipeline, storages):
@@ -56,6 +57,7 @@ def test_a_view_has_the_storage_of_its_block(name, in_pipeline, storages):
     assert (tuple(view.shape), view.storage_offset(), 288) in storages
 
 
+@pytest.mark.of_functions
 def test_the_same_view_of_a_larger_block_has_another_storage(storages):
     views = [torchlike.ones(rows, 6, device="npu")[:2, :3] for rows in (2, 4, 9)]
     storages.clear()
@@ -66,6 +68,7 @@ def test_the_same_view_of_a_larger_block_has_another_storage(storages):
     assert [each.item() for each in sums] == [12, 12, 12]
 
 
+@pytest.mark.of_functions
 def test_a_plan_that_comes_again_with_a_view_of_a_larger_block(storages):
     def run(view):
         with dc.pipeline():

@@ -93,6 +93,7 @@ def _run(program, device, number, *, shares=False):
     return call, (x, w, total)
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("shares", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_graph_computes_what_the_plan_does(name, shares, closed):
@@ -113,6 +114,7 @@ def test_a_graph_computes_what_the_plan_does(name, shares, closed):
     assert [_read(found) for found, _ in kept] == [expected for _, expected in kept]
 
 
+@pytest.mark.of_functions
 def test_inputs_may_lie_anywhere(closed):
     data = torchlike.arange(40.0).reshape(10, 4).to("npu")
     with dc.pipeline():
@@ -132,6 +134,7 @@ def test_inputs_may_lie_anywhere(closed):
     assert executed == 9
 
 
+@pytest.mark.of_functions
 def test_a_captured_function_has_one_model_for_each_of_its_variants(closed):
     w = torchlike.arange(12.0).reshape(4, 3).to("npu")
     step = dc.capture(lambda x: (x @ w.T).softmax(1))
@@ -169,6 +172,7 @@ def _train(device, steps=6):
     return losses, [each.detach().cpu().reshape(-1).tolist() for each in net.parameters()]
 
 
+@pytest.mark.of_functions
 def test_numbers_that_change_are_in_no_model(closed, caplog):
     expected = _train("cpu")
     with caplog.at_level(logging.INFO, "dispatch_core.pipelines"):
@@ -179,6 +183,7 @@ def test_numbers_that_change_are_in_no_model(closed, caplog):
     assert any("takes a number that may change" in record.getMessage() for record in caplog.records)
 
 
+@pytest.mark.of_functions
 def test_what_is_drawn_is_in_no_model(closed, caplog):
     x = torchlike.ones(1000, device="npu")
     draw = dc.capture(lambda x: torchlike.nn.functional.dropout(x * 2, 0.5))
@@ -256,6 +261,7 @@ def test_two_threads_have_graphs_of_their_own(closed):
     assert wrong == []
 
 
+@pytest.mark.of_functions
 def test_the_simulator_keeps_addresses_and_refuses_what_a_capture_cannot_have(closed):
     from dispatch_backend_npu.acl.library import bind, call
     from dispatch_backend_npu.runtime import allocator, memory
@@ -283,6 +289,7 @@ def test_the_simulator_keeps_addresses_and_refuses_what_a_capture_cannot_have(cl
     assert bind("aclmdlRIExecuteAsync")(model, stream.pointer) == 107017
 
 
+@pytest.mark.of_functions
 def test_ways_in_which_inputs_lie_are_not_collected(closed):
     data = torchlike.arange(800.0).to("npu")
     kept = []

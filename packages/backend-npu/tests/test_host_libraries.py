@@ -5,7 +5,7 @@ import pytest
 
 import torchlike
 
-pytestmark = pytest.mark.usefixtures("npu")
+pytestmark = [pytest.mark.usefixtures("npu"), pytest.mark.of_functions]
 
 
 def test_factors_come_from_the_host_and_products_from_the_device(host_calls):

@@ -83,6 +83,7 @@ def test_every_function_of_the_table_is_called():
     assert [name for name in table.PROTOTYPES if name not in by_row and f'"{name}"' not in by_hand] == []
 
 
+@pytest.mark.of_functions
 def test_a_call_is_two_phases_and_the_second_time_nothing_else(simulator):
     a, b = array(1, 2), array(3, 4)
     first = KERNELS["add.Tensor"](a, b, alpha=1)
@@ -100,6 +101,7 @@ def test_numbers_may_change_between_calls():
     assert np.isnan(to_numpy(KERNELS["add.Tensor"](a, b, alpha=float("nan")))).all()
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("number", [1 << 63, -(1 << 63) - 1, 1 << 70])
 def test_a_number_that_64_bits_cannot_hold_is_refused(simulator, number):
     assert to_numpy(KERNELS["mul.Scalar"](array(1.0), (1 << 63) - 1)) == 2.0**63
@@ -130,6 +132,7 @@ def test_views_share_memory_and_call_nothing(simulator):
     assert to_numpy(a).tolist() == [[0, 101, 102, 3], [4, 105, 106, 7], [8, 109, 110, 11]]
 
 
+@pytest.mark.of_functions
 def test_writing_to_memory_that_is_read_in_part_is_refused():
     a = from_numpy(np.arange(6, dtype=np.float32))
     with pytest.raises(OperatorError, match="single memory location"):
@@ -140,6 +143,7 @@ def test_writing_to_memory_that_is_read_in_part_is_refused():
     assert to_numpy(a).tolist() == [0, 2, 4, 6, 8, 10]
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize(
     ("function", "code"),
     [
@@ -190,6 +194,7 @@ def test_no_room_for_a_workspace_destroys_the_executor(simulator, monkeypatch):
     assert simulator.counts().get("executors", 0) == before.get("executors", 0)
 
 
+@pytest.mark.of_functions
 def test_cleared_calls_are_destroyed(simulator):
     kept = array(1, 2)
     for count in range(1, 6):
@@ -220,6 +225,7 @@ def test_threads_take_calls_of_their_own():
     assert failures == []
 
 
+@pytest.mark.of_functions
 def test_host_operators_are_counted_by_name(host_calls):
     mask = from_numpy(np.array([True, False, True]))
     assert to_numpy(aten.masked_select(array(1, 2, 3), mask)).tolist() == [1, 3]
@@ -247,6 +253,7 @@ def test_the_documents_name_the_host_operators():
     assert [name for name in named if f"`{name}`" not in host_operators and not name.startswith("special_")] == []
 
 
+@pytest.mark.of_functions
 def test_the_host_computes_a_variance_whose_correction_is_no_integer(host_calls):
     a = array(1, 2, 4)
     assert to_numpy(aten.var.correction(a, correction=1)) == pytest.approx(np.var([1, 2, 4], ddof=1))
@@ -255,6 +262,7 @@ def test_the_host_computes_a_variance_whose_correction_is_no_integer(host_calls)
     assert host_calls() == {"aten::var.correction": 1}
 
 
+@pytest.mark.of_functions
 def test_factories_and_conversions_stay_on_the_device(simulator):
     simulator.reset()
     options = {"dtype": ScalarType.Float, "device": dc.Device("npu")}

@@ -48,6 +48,7 @@ def test_adam_steps_as_on_the_cpu(way, dtype):
         assert torchlike.allclose(found, expected, atol=tolerance, rtol=tolerance), (found, expected)
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 def test_a_step_is_one_function_for_each_parameter(simulator):
     params = [torchlike.ones(shape, device="npu", requires_grad=True) for shape in SHAPES]
@@ -75,6 +76,7 @@ def test_a_list_of_two_dtypes_is_stepped_once():
         torchlike.ops.prims.adam_(params, gradients[:1], *rows, step=1.0, lr=0.25, **settings)
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="it opens its own")
 @pytest.mark.parametrize("way", ["adam", "adam, decay", "adamw"])
 def test_a_pipelined_step_is_planned(way, simulator):

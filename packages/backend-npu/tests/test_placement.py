@@ -57,6 +57,7 @@ def test_copies_go_from_one_device_to_another(two):
     assert x.grad.device.index == 1
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline copies later")
 @pytest.mark.parametrize("reaches", [True, False])
 def test_devices_copy_to_each_other_without_a_wait(two, simulator, monkeypatch, reaches):

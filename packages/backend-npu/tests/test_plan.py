@@ -43,6 +43,7 @@ FIRST = ["nnAddGetWorkspaceSize", "nnReluGetWorkspaceSize", "nnReduceSumGetWorks
 SECOND = ["nnAdd", "nnRelu", "nnReduceSum", "rtSynchronizeStream"]
 
 
+@pytest.mark.of_functions
 def test_everything_is_prepared_then_executed_then_waited_for_once(simulator):
     a, b = tensor(1.0, 2.0), tensor(3.0, 4.0)
     simulator.reset()
@@ -75,6 +76,7 @@ def test_a_kernel_of_the_user_that_wraps_ours_is_called():
     assert ran == ["full_like", "relu"]
 
 
+@pytest.mark.of_functions
 def test_a_repeated_plan_repeats_its_executors(simulator):
     a, b = tensor(1.0, 2.0), tensor(3.0, 4.0)
 
@@ -181,6 +183,7 @@ BY_HAND = {
 }
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("name", BY_HAND)
 def test_operators_that_are_no_rows_are_planned_too(simulator, name):
     program, functions = BY_HAND[name]
@@ -217,6 +220,7 @@ def test_a_size_that_a_number_decides_is_not_planned():
         assert found.tolist() == [2 * each for each in np.arange(0.5, end)]
 
 
+@pytest.mark.of_functions
 def test_a_failure_among_several_functions_of_an_operator_is_that_operator_s(simulator):
     x = _three()
 
@@ -239,6 +243,7 @@ def test_a_failure_among_several_functions_of_an_operator_is_that_operator_s(sim
         assert run().item() == expected
 
 
+@pytest.mark.of_functions
 def test_all_functions_of_a_plan_share_one_workspace_of_the_largest_need(monkeypatch):
     from dispatch_backend_npu.plan import executor, state
 
@@ -278,6 +283,7 @@ def test_an_operator_that_the_host_computes_runs_its_kernel_in_between():
     assert found.item() == pytest.approx(3.0 + 4 * np.var([3, -1, 2]) * 3 / 2.5, rel=1e-5)
 
 
+@pytest.mark.of_functions
 def test_making_a_plan_asks_the_host_for_nothing(host_calls):
     a = tensor(3.0, -1.0, 2.0)
     host_calls()
@@ -296,6 +302,7 @@ def test_inputs_of_a_kernel_behind_the_last_step_are_still_there():
     assert found.item() == pytest.approx(np.var(np.exp([4.0, 0.0, 3.0])) * 3 / 2.5, rel=1e-5)
 
 
+@pytest.mark.of_functions
 def test_a_first_phase_that_fails_is_its_own_operator_s_error(simulator):
     a = tensor(1.0, 2.0)
     with pytest.raises(dc.DispatchError, match=r"aclnnNegGetWorkspaceSize failed with 561003"), dc.pipeline():
@@ -308,6 +315,7 @@ def test_a_first_phase_that_fails_is_its_own_operator_s_error(simulator):
     assert after.cpu().numpy() == pytest.approx(np.exp([4.0, 6.0]))
 
 
+@pytest.mark.of_functions
 def test_a_second_phase_that_fails_leaves_the_rest_and_the_next_run(simulator):
     a = tensor(1.0, 2.0)
 
@@ -325,6 +333,7 @@ def test_a_second_phase_that_fails_leaves_the_rest_and_the_next_run(simulator):
         assert run().item() == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("fuse", [True, False])
 def test_an_interrupt_in_a_first_phase_leaves_no_executor(simulator, monkeypatch, fuse):
     from dispatch_backend_npu import runtime
@@ -360,6 +369,7 @@ def test_an_interrupt_in_a_first_phase_leaves_no_executor(simulator, monkeypatch
     assert "executors" not in simulator.counts()
 
 
+@pytest.mark.of_functions
 def test_work_that_was_queued_before_a_failure_is_waited_for(simulator, monkeypatch):
     from dispatch_backend_npu.plan.state import RunState
 
@@ -390,6 +400,7 @@ def test_a_fault_on_the_device_is_raised_by_the_flush(simulator):
         _ = (a + 1.0).exp().sum()
 
 
+@pytest.mark.of_functions
 def test_plans_leave_nothing_once_they_are_dropped(simulator):
     before = simulator.counts()
     a = tensor(1.0, 2.0)
@@ -408,6 +419,7 @@ def test_plans_leave_nothing_once_they_are_dropped(simulator):
     assert all(after.get(kind, 0) <= before.get(kind, 0) for kind in kinds)
 
 
+@pytest.mark.of_functions
 def test_without_fusing_every_operator_runs_by_itself(simulator):
     a = tensor(1.0, 2.0)
     simulator.reset()

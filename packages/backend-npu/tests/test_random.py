@@ -64,7 +64,8 @@ def test_normal_numbers(dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_exponential_numbers(dtype, host_calls):
     drawn = values(torchlike.empty(COUNT, dtype=getattr(torchlike, dtype), **npu).exponential_(2))
-    assert drawn.min() > 0
+    # In halves the nearest number to a draw may be 0, in one of some 10 million.
+    assert drawn.min() > 0 or (dtype == "float16" and (drawn == 0).sum() <= 1)
     assert_moments(drawn, 0.5, 0.25, 9)
     assert not host_calls()
 
@@ -139,6 +140,7 @@ def test_draws_of_weights():
     assert sorted(values(torchlike.multinomial(weights[0], 2)).tolist()) == [0, 2]
 
 
+@pytest.mark.of_functions
 def test_the_numbers_are_philox_s(simulator):
     """The words of step 0 of key 0 are those of the algorithm's authors."""
     torchlike.npu.manual_seed(0)
@@ -194,6 +196,7 @@ def test_one_seed_means_the_same_numbers_again():
     assert draw() != found and torchlike.npu.initial_seed() == 21
 
 
+@pytest.mark.of_functions
 def test_a_state_is_seed_and_offset():
     torchlike.npu.manual_seed(2**63 + 5)
     torchlike.rand(10, **npu)
@@ -229,6 +232,7 @@ def test_a_fork_gives_the_numbers_back():
     assert torchlike.rand(4, **npu).tolist() == inside
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda generator: pickle.loads(pickle.dumps(generator))])
 def test_a_generator_of_one_s_own(again):
     mine = torchlike.Generator("npu").manual_seed(3)
@@ -240,6 +244,7 @@ def test_a_generator_of_one_s_own(again):
     assert sorted(torchlike.randperm(5, generator=mine, **npu).tolist()) == list(range(5))
 
 
+@pytest.mark.of_functions
 def test_each_device_has_a_generator():
     if runtime.device_count() < 2:
         pytest.skip("one device only")
@@ -262,6 +267,7 @@ def waits(simulator):
     return [name for name in simulator.log() if name.startswith(("aclrtSync", "aclrtMemcpy"))]
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 def test_a_dropout_and_its_gradient_are_three_calls_without_a_wait(simulator):
     x = torchlike.ones(300, 7, requires_grad=True, **npu)
@@ -275,6 +281,7 @@ def test_a_dropout_and_its_gradient_are_three_calls_without_a_wait(simulator):
     assert {*values(y).ravel().tolist()} == {0.0, 1.25} and (found == y).all()
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 def test_the_device_draws_without_a_wait(simulator):
     x = torchlike.ones(40, **npu)
@@ -355,6 +362,7 @@ def test_a_pipeline_draws_the_numbers_that_single_calls_draw():
     assert together == alone and alone[0] != alone[1]
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="it captures")
 def test_each_replay_draws_other_numbers():
     layer = torchlike.nn.Linear(4, 8).to("npu")

@@ -79,6 +79,7 @@ def test_the_host_computes_nothing_that_a_wider_type_serves(name, dtype, npu, ho
         assert getattr(torchlike, f"{name}_" if hasattr(torchlike, f"{name}_") else name)(written).dtype is x.dtype
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize(("name", "dtype"), CELLS)
 def test_the_simulator_refuses_it_as_the_chip_does(name, dtype, simulator, monkeypatch):
     function, _, call = CALLS[name]

@@ -41,6 +41,7 @@ def test_values_and_gradients_are_the_cpu_s(case):
         assert torchlike.allclose(found.cpu().double(), expected.double(), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 def test_forward_and_gradient_are_two_functions(simulator):
     x = torchlike.randn(4, 8, device="npu", requires_grad=True)

@@ -49,6 +49,7 @@ def test_after_each_block_32_bytes_are_its_own(sizes):
         assert after.pointer - block.pointer >= -(-block.nbytes // 32) * 32 + 32
 
 
+@pytest.mark.of_functions
 def test_the_simulator_finds_blocks_without_them(npu, monkeypatch):
     """Kernels write past the end of their results, and refuse memory whose end is another block's beginning."""
     monkeypatch.setattr(chunks, "pad", lambda nbytes: nbytes)

@@ -88,6 +88,7 @@ def test_a_selection_has_a_gradient():
     assert y.grad.tolist() == [0, 0, 0, 1, 1, 1]
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 def test_one_number_is_read(simulator):
     x = torchlike.arange(1000.0, **npu)
@@ -101,6 +102,7 @@ def test_one_number_is_read(simulator):
         assert (len(copies), len(waits)) == (1, 1)
 
 
+@pytest.mark.of_functions
 def test_the_gradient_of_silu_is_one_call(simulator):
     x = torchlike.linspace(-4, 4, 33, **npu)
     expected = torchlike.ops.aten.silu_backward(torchlike.ones(33), x.cpu())

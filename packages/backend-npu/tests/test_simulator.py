@@ -175,7 +175,8 @@ print(acl.aclInit(None), acl.aclrtSynchronizeDevice(), acl.aclrtSetDevice(0), ac
     assert done.stdout.splitlines() == ["0 2", "100001 100001", "0 0 100002", "0 100037 100001", "0 107002 0 0"]
 
 
-def test_its_name_says_that_it_is_a_simulator(acl):
+def test_its_name_says_that_it_is_a_simulator(acl, monkeypatch):
+    monkeypatch.delenv("DISPATCH_NPU_SIMULATE", raising=False)
     assert acl.aclrtGetSocName() == b"Ascend910B1 (simulator)"
 
 
@@ -328,6 +329,7 @@ def test_streams_belong_to_their_context(acl):
     assert acl.aclrtDestroyStream(stream) == 107017
 
 
+@pytest.mark.of_functions
 def test_work_is_done_when_it_is_waited_for(acl, bench):
     a, out = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
     result = bench.put(out)
@@ -338,6 +340,7 @@ def test_work_is_done_when_it_is_waited_for(acl, bench):
     np.testing.assert_allclose(bench.get(result, out), np.exp(a), rtol=1e-6)
 
 
+@pytest.mark.of_functions
 def test_one_stream_waits_for_another(acl, bench):
     first, second, event = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
     acl.aclrtCreateStream(ctypes.byref(first))
@@ -362,6 +365,7 @@ def test_one_stream_waits_for_another(acl, bench):
     assert acl.aclrtDestroyEvent(event) == 107017
 
 
+@pytest.mark.of_functions
 def test_an_event_may_be_destroyed_when_a_stream_will_wait_for_it(acl, bench, simulator):
     first, second, event = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
     acl.aclrtCreateStream(ctypes.byref(first))
@@ -399,6 +403,7 @@ def test_events_do_what_their_flags_allow(acl):
 # The two phases.
 
 
+@pytest.mark.of_functions
 def test_required_arguments(bench):
     tensor = bench.array(np.zeros(3, np.float32))
     assert bench.phase_one("aclnnExp", None, tensor)[0] == 161001
@@ -424,6 +429,7 @@ def test_tensors_that_are_refused(bench, change, message):
     assert message in bench.message()
 
 
+@pytest.mark.of_functions
 def test_data_is_aligned_to_32_bytes(bench):
     pointer = bench.allocate(64)
     wrong, good = bench.tensor(pointer + 4, (4,)), bench.tensor(pointer, (4,), offset=1, storage=5)
@@ -432,6 +438,7 @@ def test_data_is_aligned_to_32_bytes(bench):
     bench.run("aclnnNeg", good, good)
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize(
     ("function", "shapes", "dtypes", "message"),
     [
@@ -448,6 +455,7 @@ def test_maps_check_shapes_and_dtypes(bench, function, shapes, dtypes, message):
     assert message in bench.message()
 
 
+@pytest.mark.of_functions
 def test_an_executor_is_used_once(acl, bench, simulator):
     a = bench.array(np.zeros(3, np.float32))
     _, size, executor = bench.phase_one("aclnnNeg", a, a)
@@ -459,6 +467,7 @@ def test_an_executor_is_used_once(acl, bench, simulator):
     assert acl.aclnnNeg(None, 0, None, None) == 161001
 
 
+@pytest.mark.of_functions
 def test_an_executor_belongs_to_its_operator(acl, bench):
     a = bench.array(np.zeros(3, np.float32))
     _, _, executor = bench.phase_one("aclnnNeg", a, a)
@@ -466,6 +475,7 @@ def test_an_executor_belongs_to_its_operator(acl, bench):
     assert "was made by aclnnNegGetWorkspaceSize" in bench.message()
 
 
+@pytest.mark.of_functions
 def test_the_workspace_is_as_large_as_asked_for(acl, bench, simulator):
     a, out = bench.array(np.ones((2, 3), np.float32)), bench.array(np.zeros((), np.float32))
     none = acl.aclCreateIntArray(None, 0)
@@ -484,6 +494,7 @@ def test_the_workspace_is_as_large_as_asked_for(acl, bench, simulator):
     acl.aclDestroyIntArray(none)
 
 
+@pytest.mark.of_functions
 def test_tensors_live_until_phase_two(acl, bench):
     a = bench.array(np.zeros(3, np.float32))
     gone = bench.tensors.pop() if bench.array(np.zeros(3, np.float32)) else None
@@ -495,6 +506,7 @@ def test_tensors_live_until_phase_two(acl, bench):
     assert bench.phase_one("aclnnNeg", gone, a)[0] == 161002
 
 
+@pytest.mark.of_functions
 def test_memory_lives_until_the_stream_is_there(acl, bench):
     a, pointer = bench.array(np.zeros(3, np.float32)), bench.allocate(64)
     bench.run("aclnnNeg", bench.tensor(pointer, (3,)), a)
@@ -504,6 +516,7 @@ def test_memory_lives_until_the_stream_is_there(acl, bench):
     assert acl.aclrtSynchronizeStream(None) == 0
 
 
+@pytest.mark.of_functions
 def test_descriptors_may_go_when_the_work_is_on_the_stream(acl, bench):
     a = np.arange(3, dtype=np.float32)
     source, result = bench.put(a), bench.put(a * 0)
@@ -514,6 +527,7 @@ def test_descriptors_may_go_when_the_work_is_on_the_stream(acl, bench):
     assert bench.get(result, a).tolist() == [0, -1, -2]
 
 
+@pytest.mark.of_functions
 def test_repeatable_executors_take_new_addresses(acl, bench, simulator):
     a, b = np.float32([1, 2, 3]), np.float32([10, 20, 30])
     first, second, result = bench.put(a), bench.put(b), bench.put(a * 0)
@@ -534,6 +548,7 @@ def test_repeatable_executors_take_new_addresses(acl, bench, simulator):
     assert "executors" not in simulator.counts()
 
 
+@pytest.mark.of_functions
 def test_what_the_cache_answers_is_not_repeatable(acl, bench, simulator):
     source, other = bench.put(np.float32([1, 2, 3])), bench.put(np.float32([10, 20, 30]))
     view, out = bench.tensor(source, (3,)), bench.array(np.zeros(3, np.float32))
@@ -560,6 +575,7 @@ def test_what_the_cache_answers_is_not_repeatable(acl, bench, simulator):
     assert simulator.first_phases() == (5, 2)
 
 
+@pytest.mark.of_functions
 def test_the_cache_is_asked_by_descriptions_and_numbers(acl, bench, simulator):
     pointer, result = bench.put(np.zeros(16, np.float32)), bench.put(np.zeros(16, np.float32))
     scalars = [bench.scalar(each) for each in (1.0, 1.0, 2.0, -0.0, 0.0)]
@@ -595,6 +611,7 @@ def test_the_cache_is_asked_by_descriptions_and_numbers(acl, bench, simulator):
         acl.aclDestroyScalar(each)
 
 
+@pytest.mark.of_functions
 def test_executors_that_never_ran_or_that_repeat_answer_nothing(acl, bench, simulator):
     a = bench.array(np.zeros(3, np.float32))
     for _ in range(2):  # Both are there before one has run.
@@ -614,6 +631,7 @@ def test_executors_that_never_ran_or_that_repeat_answer_nothing(acl, bench, simu
     bench.executors.clear()
 
 
+@pytest.mark.of_functions
 def test_doubles_are_the_ai_cpu_s(acl, bench, simulator):
     a = bench.array(np.zeros(3))
     for _ in range(2):
@@ -624,6 +642,7 @@ def test_doubles_are_the_ai_cpu_s(acl, bench, simulator):
     assert "the AI CPU computes aclnnInplaceNeg" in bench.message()
 
 
+@pytest.mark.of_functions
 def test_each_thread_has_a_cache(acl, bench, simulator):
     a = bench.array(np.zeros(3, np.float32))
     bench.run("aclnnInplaceNeg", a)
@@ -681,6 +700,7 @@ def test_the_nth_call_fails(acl, bench, simulator):
         assert acl.aclCreateTensor(None, 0, 0, None, 0, ND, None, 0, None) is None
 
 
+@pytest.mark.of_functions
 def test_a_failing_phase_two_leaves_no_executor(acl, bench, simulator):
     a = bench.array(np.zeros(3, np.float32))
     _, _, executor = bench.phase_one("aclnnNeg", a, a)
@@ -689,6 +709,7 @@ def test_a_failing_phase_two_leaves_no_executor(acl, bench, simulator):
     assert "executors" not in simulator.counts()
 
 
+@pytest.mark.of_functions
 def test_work_can_fault(acl, bench, simulator):
     a = bench.array(np.ones(3, np.float32))
     bench.run("aclnnInplaceNeg", a)
@@ -698,6 +719,7 @@ def test_work_can_fault(acl, bench, simulator):
     assert acl.aclrtSynchronizeDevice() == 0
 
 
+@pytest.mark.of_functions
 def test_the_log_has_calls_and_work_in_order(acl, bench, simulator):
     a = bench.array(np.ones(3, np.float32))
     simulator.reset()
@@ -729,6 +751,7 @@ def test_halves_are_converted_as_numpy_converts_them(acl):
     assert [acl.aclFloatToFloat16(float(each)) for each in values] == expected.tolist()
 
 
+@pytest.mark.of_functions
 def test_bfloat16_keeps_the_upper_half_rounded_to_even(acl, bench):
     values = np.float32([1, 1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-8 + 2**-20, -3.14159, 1e38, np.inf, 0])
     stored = bench.tensor(bench.allocate(64), values.shape, dtype_number=27)

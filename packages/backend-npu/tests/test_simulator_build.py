@@ -176,7 +176,7 @@ def test_it_is_not_found_by_accident(npu, tmp_path):
     cache.mkdir(parents=True)
     (cache / default_folder().name).symlink_to(npu)
     assert run(code, **homes, XDG_CACHE_HOME=str(tmp_path), HOME=str(tmp_path)).stdout == "False None\n"
-    found = run(code, **{**homes, "ASCEND_HOME_PATH": str(npu)})
+    found = run(code, **{**homes, "ASCEND_HOME_PATH": str(npu), "DISPATCH_NPU_SIMULATE": "910B"})
     assert found.stdout == "True Ascend910B1 (simulator)\n", found.stderr
 
 

@@ -41,6 +41,7 @@ def easy(request, simulator):
 # Executors that the operator cache answers.
 
 
+@pytest.mark.of_functions
 @pytest.mark.filterwarnings("ignore:aclDestroyAclOpExecutor failed with 161002")
 def test_a_plan_that_insists_on_repeated_executors_is_found(simulator, monkeypatch, easy):
     """A plan that repeats an executor whose repetition was refused fails, where the cache answers."""
@@ -113,6 +114,7 @@ def reading(simulator, view):
     return "moves" if moved else "slice" if sliced else "AsStrided" if strided else "nothing"
 
 
+@pytest.mark.of_functions
 def test_views_are_read_as_slices_where_descriptors_tell_the_whole_block(simulator):
     x = torchlike.arange(288.0, device="npu").view(24, 12)
     assert {name: reading(simulator, view(x)) for name, (view, _) in VIEWS.items()} == {
@@ -121,6 +123,7 @@ def test_views_are_read_as_slices_where_descriptors_tell_the_whole_block(simulat
     assert sum(how == "slice" for _, how in VIEWS.values()) == 11 and len(VIEWS) == 16
 
 
+@pytest.mark.of_functions
 def test_storages_that_end_with_the_view_are_found(simulator, monkeypatch):
     describe = descriptors._tensor
 
@@ -159,6 +162,7 @@ INDEXED = {
 }
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("in_pipeline", [False, True], ids=["eager", "in a pipeline"])
 @pytest.mark.parametrize("name", INDEXED)
 def test_an_index_out_of_range_is_a_fault_of_the_device(simulator, name, in_pipeline, easy):
@@ -187,6 +191,7 @@ def test_an_index_out_of_range_is_a_fault_of_the_device(simulator, name, in_pipe
 # Plans that survive the cache.
 
 
+@pytest.mark.of_functions
 def test_a_plan_whose_calls_have_run_before_prepares_each_once(simulator):
     a, b = torchlike.tensor([1.0, 2.0], device="npu"), torchlike.tensor([[3.0], [4.0]], device="npu")
 
@@ -207,6 +212,7 @@ def test_a_plan_whose_calls_have_run_before_prepares_each_once(simulator):
         assert found.item() == expected
 
 
+@pytest.mark.of_functions
 def test_repetition_is_not_asked_for_twice_where_it_was_refused(simulator):
     a = torchlike.tensor([1.0, 2.0], device="npu")
 
@@ -222,6 +228,7 @@ def test_repetition_is_not_asked_for_twice_where_it_was_refused(simulator):
     assert [run(number) for number in (2.0, 2.0, 3.0, 3.0, 2.0)] == [2, 0, 1, 0, 1]
 
 
+@pytest.mark.of_functions
 def test_an_array_that_a_kernel_makes_in_between_is_waited_for(simulator):
     """The functions after it do their first phases in their own steps, once."""
     a = torchlike.tensor([3.0, -1.0, 2.0], device="npu")

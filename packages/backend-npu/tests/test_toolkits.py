@@ -232,7 +232,7 @@ def test_devices_of_a_broken_toolkit_are_unavailable_and_the_doctor_and_errors_s
 
 
 def test_the_doctor_names_a_toolkit_without_kernels_of_which_the_device_can_be_opened(simulator, tmp_path):
-    environment = break_simulator(simulator, tmp_path)
+    environment = break_simulator(simulator, tmp_path) | {"DISPATCH_NPU_SIMULATE": "910B"}
     done = run(environment, "-m", "dispatch_core", "doctor", "npu")
     assert done.returncode == 1 and "the operators have no kernels" in " ".join(done.stdout.split())
     write(tmp_path, {f"{CONFIG}/ascend310p/abs.json": "{}"})
@@ -249,6 +249,7 @@ def test_without_a_toolkit_the_doctors_hint_is_a_line_of_its_own(tmp_path):
     assert "\\n" not in done.stdout and "Hint: source the toolkit's set_env.sh" in " ".join(done.stdout.split())
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("code", [561003, 561107, 561112])
 def test_an_error_of_missing_kernels_names_the_installations_fault(simulator, tmp_path, code):
     program = f"""
@@ -263,6 +264,7 @@ dc.ops.aten.neg(one)
     assert f"Hint: the toolkit in {tmp_path}/lib64 has no folder opp" in said and "Ascend-cann-kernels-" in said
 
 
+@pytest.mark.of_functions
 def test_an_error_of_missing_kernels_has_a_general_hint_where_the_installation_is_whole(simulator, npu):
     with simulator.failing("aclnnNegGetWorkspaceSize", 1, 561107), pytest.raises(AclError) as caught:
         dc.ops.aten.neg(dc.ops.aten.ones([2], device=dc.Device("npu")))
