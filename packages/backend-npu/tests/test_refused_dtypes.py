@@ -121,11 +121,12 @@ def test_a_network_is_trained_on_each_chip(asked, npu, monkeypatch):
     runtime.finalize(force=True)
 
 
-def test_a_composed_loss_takes_truth_values_as_numbers(npu):
+@pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss", "huber_loss"])
+def test_a_composed_loss_takes_truth_values_as_numbers(npu, name):
     target = torchlike.tensor([True, False, True])
     found = []
     for device in ("cpu", "npu"):
         x = torchlike.tensor([1.0, 2.0, 3.0], device=device, requires_grad=True)
-        loss = torchlike.nn.functional.mse_loss(x, target.to(device))
+        loss = getattr(torchlike.nn.functional, name)(x, target.to(device))
         found.append((loss.item(), *torchlike.autograd.grad(loss, x)[0].tolist()))
     assert found[0] == pytest.approx(found[1])

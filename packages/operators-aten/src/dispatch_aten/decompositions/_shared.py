@@ -14,7 +14,7 @@ from functools import wraps
 from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32, int64
+from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32, int64, uint8
 from dispatch_aten.operators import row_of
 from dispatch_aten.promotion import Category, Number, Operand, Promotion, computation_type, result_type, scalar_dtype
 from dispatch_aten.shapes import RULES
@@ -186,6 +186,13 @@ def as_scalar_tensor(value: Number, like: Array, dtype: ScalarType) -> Array:
 def cast(self: Array, dtype: ScalarType) -> Array:
     """Return ``self`` in another dtype, and ``self`` itself where it has that dtype."""
     return self if dc.dtype(self) == dtype else aten._to_copy.default(self, dtype=dtype)
+
+
+def subtract(self: Array, other: Array) -> Array:
+    """Return the difference of two arrays, of which one may have truth values: they count as 0 and 1."""
+    if ScalarType.Bool in (dc.dtype(self), dc.dtype(other)):
+        self, other = [cast(each, uint8) if dc.dtype(each) == ScalarType.Bool else each for each in (self, other)]
+    return aten.sub.Tensor(self, other)
 
 
 def truncate_for(dtype: ScalarType, value: Number) -> Number:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import dispatch_core as dc
-from dispatch_aten.decompositions._shared import Array, aten, cast, meta_of, ndim, numel
+from dispatch_aten.decompositions._shared import Array, aten, cast, meta_of, ndim, numel, subtract
 from dispatch_aten.dtypes import ScalarType, int64
 from dispatch_aten.errors import ArgumentValueError, DtypeError, OperatorError, ShapeError
 from dispatch_aten.shapes import RULES
@@ -228,15 +228,14 @@ def reduce(loss: Array, reduction: int) -> Array:
 
 
 def _mse_loss(self: Array, target: Array, reduction: int = _MEAN) -> Array:
-    found = RULES["mse_loss"](meta_of(self), meta_of(target), reduction)
-    # Truth values cannot be subtracted, and count here.
-    away = aten.sub.Tensor(cast(self, found.dtype), cast(target, found.dtype))
+    RULES["mse_loss"](meta_of(self), meta_of(target), reduction)
+    away = subtract(self, target)
     return reduce(aten.mul.Tensor(away, away), reduction)
 
 
 def _mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
-    found = RULES["mse_loss_backward"](meta_of(grad_output), meta_of(self), meta_of(target), reduction)
-    away = aten.sub.Tensor(cast(self, found.dtype), cast(target, found.dtype))
+    RULES["mse_loss_backward"](meta_of(grad_output), meta_of(self), meta_of(target), reduction)
+    away = subtract(self, target)
     factor = 2.0 / max(numel(away), 1) if reduction == _MEAN else 2.0
     return aten.mul.Tensor(aten.mul.Scalar(away, factor), grad_output)
 
@@ -254,7 +253,7 @@ def _binary_cross_entropy(self: Array, target: Array, weight: Array | None = Non
 
 def _smooth_l1_loss(self: Array, target: Array, reduction: int = _MEAN, beta: float = 1.0) -> Array:
     RULES["smooth_l1_loss"](meta_of(self), meta_of(target), reduction, beta)
-    size = aten.abs.default(aten.sub.Tensor(self, target))
+    size = aten.abs.default(subtract(self, target))
     if beta:
         curved = aten.mul.Scalar(aten.mul.Tensor(size, size), 0.5 / beta)
         size = aten.where.self(aten.lt.Scalar(size, beta), curved, aten.sub.Scalar(size, 0.5 * beta))
@@ -263,7 +262,7 @@ def _smooth_l1_loss(self: Array, target: Array, reduction: int = _MEAN, beta: fl
 
 def _huber_loss(self: Array, target: Array, reduction: int = _MEAN, delta: float = 1.0) -> Array:
     RULES["huber_loss"](meta_of(self), meta_of(target), reduction, delta)
-    size = aten.abs.default(aten.sub.Tensor(self, target))
+    size = aten.abs.default(subtract(self, target))
     curved = aten.mul.Scalar(aten.mul.Tensor(size, size), 0.5)
     straight = aten.mul.Scalar(aten.sub.Scalar(size, 0.5 * delta), delta)
     loss = aten.where.self(aten.le.Scalar(size, delta), curved, straight)

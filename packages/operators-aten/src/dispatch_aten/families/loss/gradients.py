@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dispatch_aten.decompositions._shared import Array, aten
+from dispatch_aten.decompositions._shared import Array, aten, subtract
 from dispatch_aten.gradients._shared import divide_or_zero, one_minus
 from dispatch_core import shape as shape_of
 
@@ -39,7 +39,7 @@ def mse_factor(grad: Array, reduction: int) -> float:
 
 def mse_slope(grad: Array, self: Array, target: Array, reduction: int) -> Array:
     """Return the derivative of the squared error."""
-    return aten.mul.Scalar(aten.sub.Tensor(self, target), mse_factor(grad, reduction))
+    return aten.mul.Scalar(subtract(self, target), mse_factor(grad, reduction))
 
 
 def _per_element(grad: Array, count: int, reduction: int) -> Array:
@@ -86,7 +86,7 @@ def native_dropout_gradient(grad: Array, mask: Array, p: float, train: bool | No
 
 def _split_gradient(grad: Array, self: Array, target: Array, reduction: int) -> tuple[Array, Array]:
     """Return the gradient of each element's loss, and the difference of input and target."""
-    away = aten.sub.Tensor(self, target)
+    away = subtract(self, target)
     return _per_element(grad, math.prod(shape_of(away)), reduction), away
 
 
