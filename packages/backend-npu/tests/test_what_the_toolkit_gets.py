@@ -108,6 +108,7 @@ FORMATS = {
 }
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("dims", FORMATS)
 def test_the_format_is_that_of_the_number_of_dimensions_and_storages_have_one(dims, heard):
     x = torchlike.ones((2,) * dims, device="npu")
