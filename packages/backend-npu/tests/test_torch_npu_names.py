@@ -71,8 +71,8 @@ def test_a_name_that_torch_npu_may_have_is_refused_with_the_nearest():
         AttributeError, match=r"torch_npu\.npu_rms_normm is not served: .*\nHint: did you mean 'npu_rms_norm'"
     ):
         torch_npu.npu_rms_normm  # noqa: B018
-    with pytest.raises(AttributeError, match=r"torch_npu\.profiler is not served\nHint: torch\.profiler\.profile"):
-        torch_npu.profiler  # noqa: B018
+    with pytest.raises(AttributeError, match=r"torch_npu\.testing is not served\nHint: torch\.testing compares"):
+        torch_npu.testing  # noqa: B018
     assert not hasattr(torch_npu, "npu_ifmr") and {*torch_npu.OPERATORS} <= {*dir(torch_npu)}
 
 
@@ -99,11 +99,11 @@ assert torch.nn.Linear(1, 1).npu().weight.is_npu
 assert isinstance(torch.ones(1).npu(), torch.npu.FloatTensor) and not torch.distributed.is_hccl_available()
 assert torch.accelerator.current_accelerator().type == "npu"
 try:
-    import torch_npu.profiler
+    import torch_npu.testing
 except ModuleNotFoundError as error:
     print(error)
 """
-    assert programs.run(program, tmp_path) == "No module named 'torch_npu.profiler'\n"
+    assert programs.run(program, tmp_path) == "No module named 'torch_npu.testing'\n"
 
 
 def test_it_is_not_found_where_torchlike_does_not_stand_in(tmp_path):

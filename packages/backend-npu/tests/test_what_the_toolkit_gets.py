@@ -129,7 +129,7 @@ def test_the_smallest_tensors_are_described_too(elements, heard):
 
 @pytest.mark.of_functions
 def test_more_than_eight_dimensions_are_the_toolkits_to_refuse(heard):
-    with pytest.raises(AclError, match="161002|more than 8 dimensions"):
+    with pytest.raises(AclError, match=r"161002|more than 8 dimensions"):
         torchlike.ones((1,) * 9, device="npu").exp().tolist()
 
 

@@ -41,11 +41,11 @@ _OPERATORS: Final = {
     "rotary": "npu_apply_rotary_pos_emb npu_rotary_mul",
 }
 _HOMES: Final = {name: module for module, names in _OPERATORS.items() for name in names.split()}
+#: Modules that are imported at their first use.
+_MODULES: Final = ("optim", "profiler")
 #: Packages of torch_npu's own, and what serves programs instead.
 _ABSENT: Final = {
     "distributed": "no collectives of Ascend are called (HCCL): torch.distributed has gloo between processes on the cpu",
-    "optim": "the optimizers of torch.optim compute the same, several tensors at a time",
-    "profiler": "torch.profiler.profile measures here, and torch.npu.Event times work of the device",
     "testing": "torch.testing compares tensors",
     "utils": "nothing of it is served but what torch.npu has",
 }
@@ -59,6 +59,8 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(f".operators.{_HOMES[name]}", __name__), name)
         globals()[name] = found
         return found
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
     if name[:1] == "_":
         raise AttributeError(f"module 'torch_npu' has no attribute {name!r}", name=name)
     if name in _ABSENT:
@@ -73,13 +75,28 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, *_MODULES})
+
+
+class _Operators:
+    """The operators of this package, by which programs call them as ``torch.ops.npu``."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(
+                f"torch.ops.npu.{name} is not served\nHint: torch_npu.OPERATORS lists those that are", name=name
+            )
+        return __getattr__(name)
+
+    def __dir__(self) -> list[str]:
+        return list(OPERATORS)
 
 
 def stand_beside(torch: ModuleType) -> None:
     """Make ``torch.npu`` the module of this package, as torch_npu does; called once, when a program imports torch_npu."""
     if getattr(torch, "npu", None) is not npu:
         torch._register_device_module("npu", npu)
+    torch.ops.npu = _Operators()
     # Programs import these under torch's name, too.
     for name in ("torch.npu.amp", "torchlike.npu.amp"):
         sys.modules[name] = import_module(".npu.amp", __name__)

@@ -17,10 +17,8 @@ def npu_rms_norm(self: Tensor, gamma: Tensor, epsilon: float = 1e-06) -> tuple[T
     >>> round(rstd.item(), 4)
     0.2828
     """
-    dims = list(range(-gamma.dim(), 0))
-    wide = self.float()
-    rstd = torchlike.rsqrt(wide.square().mean(dims, keepdim=True) + epsilon)
-    return (wide * rstd * gamma.float()).to(self.dtype), rstd
+    normalized: tuple[Tensor, Tensor] = torchlike.ops.aten._fused_rms_norm(self, list(gamma.shape), gamma, epsilon)
+    return normalized
 
 
 def npu_add_rms_norm(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-06) -> tuple[Tensor, Tensor, Tensor]:
