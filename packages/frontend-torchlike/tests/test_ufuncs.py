@@ -255,3 +255,21 @@ def test_arrays_with_a_meaning_of_their_own_are_left_to_their_operators():
     tensor = torchlike.ones(2)
     for array in (np.ma.masked_array([1.0, 2.0], [True, False]), np.ones((2, 2)).view(np.matrix)):
         assert tensor.__add__(array) is NotImplemented
+
+
+def test_functions_of_numpy_that_are_methods_of_arrays_give_tensors():
+    x = torchlike.arange(6.0).reshape(1, 2, 3)
+    plain = x.numpy()
+    for function, arguments in (
+        (np.transpose, ((0, 2, 1),)),
+        (np.reshape, ((3, 2),)),
+        (np.cumsum, ()),
+        (np.repeat, (2,)),
+        (np.take, ([4, 0],)),
+    ):
+        found = function(x, *arguments)
+        assert isinstance(found, torchlike.Tensor)
+        np.testing.assert_array_equal(found.numpy(), function(plain, *arguments))
+    assert np.transpose(torchlike.tensor([[True, False]])).dtype == torchlike.bool
+    with pytest.raises(RuntimeError, match="requires grad"):
+        np.transpose(torchlike.ones(1, 2, requires_grad=True), (1, 0))

@@ -127,6 +127,17 @@ def call_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: An
     return tuple(map(_wrap, found)) if isinstance(found, tuple) else _wrap(found)
 
 
+@api_boundary
+def wrap_array(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """Return the result of a function of NumPy's, called with a tensor, as a tensor (source: ``torch``).
+
+    >>> import torchlike
+    >>> np.transpose(torchlike.zeros(1, 2, 3), (2, 0, 1)).shape
+    torchlike.Size([3, 1, 2])
+    """
+    return _wrap(array)
+
+
 def _write_at(ufunc: Any, target: Any, *inputs: Any) -> None:
     """Answer ``ufunc.at(array, indices, values)``, a write into NumPy's array."""
     if isinstance(target, Tensor):

@@ -152,6 +152,9 @@ __array__
 __array_ufunc__
     (self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any
 
+__array_wrap__
+    (self, array: Array, context: Any = None, return_scalar: bool = False) -> Tensor
+
 __deepcopy__
     (self, memo: dict[int, Any]) -> Self
 

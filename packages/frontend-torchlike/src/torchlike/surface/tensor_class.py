@@ -30,7 +30,7 @@ from ..history.metadata import SCALAR_TYPES, SIZES, STRIDES
 from ..history.node import Leaf
 from ..methods.conversions import CASTS, cpu, to, type_
 from ..methods.python_operators import PYTHON_OPERATORS
-from ..methods.ufuncs import call_ufunc
+from ..methods.ufuncs import call_ufunc, wrap_array
 from ..names.docstrings import complete_all, complete_function
 from ..names.lazy_attributes import LazyAttribute, LazyProperty, set_lazily
 from ..names.lazy_names import LeftOut
@@ -207,6 +207,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "__array__": to_array,
     "__array_namespace__": _array_namespace,
     "__array_ufunc__": call_ufunc,
+    "__array_wrap__": wrap_array,
     "__deepcopy__": deep_copy,
     "__dlpack__": _export,
     "__delitem__": _refuse_deleting,
