@@ -19,6 +19,7 @@ cell *zeros(int64_t count);
 
 /* Read a view, element by element in row-major order, and write one. */
 cell *load(const aclTensor *view, bool real);
+cell held(aclDataType dtype, cell c, bool real); /* a value converted to the dtype */
 cell *load_as(const aclTensor *view, aclDataType dtype, bool real); /* the elements, converted to another dtype */
 void store(const aclTensor *view, const cell *cells, bool real);
 /* One element, `at` elements from the beginning of the data (the offset included). */
