@@ -121,6 +121,7 @@ static inline int64_t pow_whole(int64_t a, int64_t b) {
 #define QUOTIENT(a, b) EITHER(a, b, quotient_real, quotient_whole)
 #define TRUNCATED(a, b) EITHER(a, b, truncated_real, truncated_whole)
 #define POW(a, b) EITHER(a, b, pow, pow_whole)
+#define AS_FLOAT(x) (result->dtype == ACL_DOUBLE ? (double)(x) : (double)(float)(x))
 #define SIGMOID(x) (1 / (1 + exp(-(x))))
 
 static inline double gelu(double x, bool tanh_form) {
