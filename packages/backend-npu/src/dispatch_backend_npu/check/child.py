@@ -17,10 +17,11 @@ from dispatch_aten.testing.running import RunSettings
 
 from .. import runtime
 from ..acl import toolkit
-from ..acl.errors import AclError, DeviceTimeoutError, ToolkitNotFoundError
+from ..acl.errors import AclError, DeviceTimeoutError, FunctionNotFoundError, ToolkitNotFoundError
 from ..acl.installation import find_faults
+from ..aclnn.calls import NotTakenError
 from ..runtime.chips import find_chip
-from . import cells, functions, memory, steps, streams
+from . import cells, draws, functions, memory, steps, streams
 from .watch import FunctionWatch
 
 RUNNER: Final = f"{__name__}:make_runner"
@@ -99,6 +100,13 @@ class CheckRunner:
         runtime.ensure()
         return Outcome(check, "passed", streams.CHECKS[name]())
 
+    def _run_random(self, check: str, name: str) -> Outcome:
+        runtime.ensure()
+        try:
+            return Outcome(check, "passed", draws.CHECKS[name]())
+        except (FunctionNotFoundError, NotTakenError) as error:
+            return Outcome(check, "not run", str(error))
+
     def _run_operators(self, check: str, name: str) -> Outcome:
         operator, _, dtype = name.rpartition(" ")
         device = cells.find_device()
@@ -111,7 +119,14 @@ class CheckRunner:
 
     def _run_steps(self, check: str, name: str) -> Outcome:
         program, dtype, way = name.split()
-        return Outcome(check, "passed", steps.check_step(program, dtype, way))
+        try:
+            return Outcome(check, "passed", steps.check_step(program, dtype, way))
+        except steps.NotThereError as error:
+            return Outcome(check, "not run", str(error))
+        except FunctionNotFoundError as error:
+            if way != "graph":
+                raise
+            return Outcome(check, "not run", str(error))
 
 
 def make_runner(settings: RunSettings) -> CheckRunner:
