@@ -129,7 +129,7 @@ def check_step(program: str, dtype: str, way: str) -> str:
 
 
 def _compare(weights: list[Any], others: list[Any]) -> str:
-    """Say how far the weights of graphs lie from those of steps without, which may round in another order."""
+    """Return how far the weights of graphs lie from those of steps without, which may round in another order."""
     apart = [float(np.max(np.abs(one - other))) for one, other in zip(weights, others, strict=True)]
     return f", {max(apart):.2g} from those without graphs" if any(apart) else ", the bits of those without graphs"
 
