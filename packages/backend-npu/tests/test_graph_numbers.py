@@ -309,3 +309,17 @@ def test_a_toolkit_without_the_functions_runs_the_plan(graphs, caplog, monkeypat
     monkeypatch.setattr(library, "bind", find)
     told = _log_of(lambda x, n: (x * 0).normal_() + n, caplog)
     assert len(told) == 1 and "there is no aclnnInplaceNormalTensor" in told[0]
+
+
+def test_a_captured_function_explains_which_call_prevents_a_graph(graphs, simulator):
+    rate = 0.5
+    step = dc.capture(lambda x: torchlike.nn.functional.leaky_relu(x * 2, dc.capture.number(lambda: rate)) + 1)
+    x = torchlike.arange(6.0, device="npu") - 2
+    for number in range(6):
+        rate = 0.5 + number
+        assert step(x).tolist()[0] == -4 * rate + 1
+    assert "runs without a graph: aten::leaky_relu (" in step.explain()
+    step = dc.capture(lambda x: (x * 2).relu() + 1)
+    for _ in range(5):
+        step(x)
+    assert "without a graph" not in step.explain()

@@ -67,7 +67,8 @@ class Graphs:
         #: The place of inputs → graphs that no run uses.
         self._free: dict[Hashable, list[Graph]] = {}
         self._used: list[Graph] = pools.Pool()
-        #: The generation of the runtime in which a capture has failed.
+        #: Why there are none, and the generation of the runtime in which a capture has failed.
+        self.obstacle = ""
         self._refused: int | None = None
 
     def take(self, values: list[Any]) -> Graph | None:
@@ -99,7 +100,7 @@ class Graphs:
                 raise BackendError(tasks.obstacle)
             graph = Graph(schedule, tasks, values, free)
         except BackendError as error:
-            self._refused = pools.generation()
+            self._refused, self.obstacle = pools.generation(), str(error)
             _LOG.info("a plan runs without a graph: %s", error)
             if isinstance(error, AclError) and not _is_lack(error):
                 reports.report(error.function, error.code)
@@ -146,8 +147,8 @@ def make_graphs(program: Program, schedule: Schedule) -> Graphs | None:
     """Return the graphs of a schedule; None where the environment does not ask for any, or the program has none."""
     if os.environ.get(VARIABLE) != "1":
         return None
-    obstacle = find_obstacle(program, schedule.planned)
-    if obstacle:
-        _LOG.info("a plan runs without a graph: %s", obstacle)
+    schedule.obstacle = find_obstacle(program, schedule.planned)
+    if schedule.obstacle:
+        _LOG.info("a plan runs without a graph: %s", schedule.obstacle)
         return None
     return Graphs(program, schedule)

@@ -28,8 +28,9 @@ class Schedule:
         #: Whether every node is planned.
         self.is_whole = len(planned) == len(program.nodes)
         self.states: list[Any] = pools.Pool()
-        #: Captured runs, see Note [Graphs] in `graph`; None where there are none.
+        #: Captured runs, see Note [Graphs] in `graph`; None where there are none, and why.
         self.graphs: Any = None
+        self.obstacle = ""
         #: Indices of the arrays that are there before the first step.
         self.given = tuple([value.index for value in program.values if value.given and value.number is None])
         inner, self.arena = assign_offsets(program, planned)
@@ -65,7 +66,15 @@ class Schedule:
         first, last = min(runs), self.planned[-1].index
         for index in sorted(runs):
             run = self._begin_before(runs[index]) if index == first else runs[index]
-            yield PlannedStep((index,), _end_after(run) if index == last else run)
+            if index == last:
+                yield PlannedStep((index,), _end_after(run), note=self._describe)
+            else:
+                yield PlannedStep((index,), run)
+
+    def _describe(self) -> str:
+        """Return why the plan runs without a graph, ``""`` where it does not or was not asked to."""
+        obstacle = self.obstacle if self.graphs is None else self.graphs.obstacle
+        return f"runs without a graph: {obstacle}" if obstacle else ""
 
     def _node_step(self, node_tasks: NodeTasks, number: int) -> _Run:
         """Make the function that executes a node; ``number`` is that of its first task."""
