@@ -67,6 +67,41 @@ def test_a_recorded_factory_lands_where_the_threads_device_was(twin):
     assert late.device.index == 1 and late.tolist() == [2.0] * 3
 
 
+def _view(x, open_second):
+    x = x * 2
+    early = x[0]
+    open_second()
+    late = x.t(), x[1:], x.detach(), x.view(-1), early[1:], x.chunk(2, 1)[1], x.unbind()[0]
+    late[1].mul_(3)
+    early.add_(1)
+    return x, early, *late, x + late[2]
+
+
+#: Kernels of views, which are composed otherwise.
+VIEWS = ("detach", "t", "slice.Tensor", "view", "select.int", "split.Tensor", "unbind.int")
+
+
+@pytest.mark.parametrize("views", [(), VIEWS])
+def test_what_was_recorded_before_a_second_device_was_in_use_is_viewed_after_it(views):
+    expected = _view(torchlike.ones(2, 3), lambda: None)
+    with twins.register(twins.make_kernels([*twins.MORE, *views])):
+        start = torchlike.ones(2, 3, device="twin")
+
+        def open_second():
+            with on(1):
+                torchlike.ones(3, device="twin")
+
+        with torchlike.pipeline() as pipe:
+            found = _view(start, open_second)
+            assert [each.device.index for each in found] == [0] * len(found)
+        assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+        assert not pipe.stats().eager
+        with torchlike.pipeline():
+            again = _view(start, open_second)
+        assert [each.tolist() for each in again] == [each.tolist() for each in expected]
+        assert not twins.wrong
+
+
 def test_a_factory_that_was_recorded_before_a_second_device_was_in_use_stays_on_the_first():
     with twins.register():
         with torchlike.pipeline():

@@ -38,9 +38,9 @@ def program():
     x.to("npu:1")
     torchlike.var_mean(x, dim=[0, 1])
     x.clone().index_put_([torchlike.tensor([0], device="npu")], x[0])
-    for number in (2.0, 3.0, 3.0):  # A new plan, one with another number, and a repeated one.
+    for number in (2.0, 3.0, 3.0):  # A new plan, one with another number, which no graph takes, and a repeated one.
         with dc.pipeline():
-            y = x * number + 1
+            y = torchlike.nn.functional.leaky_relu(x, number) + 1
             y[0] = 2
             found = (y.exp() + x).sum()
         found.item()

@@ -15,10 +15,13 @@ import pytest
 
 from dispatch_aten.testing.outcomes import Outcome
 from dispatch_aten.testing.running import RunSettings
+from dispatch_backend_npu.acl import FunctionNotFoundError
+from dispatch_backend_npu.aclnn.table import NEWER
 from dispatch_backend_npu.check import (
     cells,
     child,
     command,
+    draws,
     functions,
     memory,
     report,
@@ -31,6 +34,7 @@ from dispatch_backend_npu.check.environment import check_driver, check_environme
 from dispatch_backend_npu.check.privacy import Privacy
 from dispatch_backend_npu.check.running import CheckRun, run_checks
 from dispatch_backend_npu.simulator import compiler
+from dispatch_core import ops
 
 pytestmark = pytest.mark.no_pipeline(reason="runs checks in processes of their own")
 
@@ -62,7 +66,7 @@ def few_cells(npu, monkeypatch):
         return [cell for cell in every(family, is_quick=is_quick) if cell[0] in names and cell[1] == "float32"]
 
     monkeypatch.setattr(cells, "list_cells", few)
-    monkeypatch.setattr(steps, "STEPS", steps.STEPS[:3])
+    monkeypatch.setattr(steps, "STEPS", steps.STEPS[: len(steps.WAYS)])
 
 
 @pytest.fixture
@@ -86,7 +90,9 @@ def test_every_check_passes_on_the_simulator(few_cells):
     heard = []
     run = run_checks(is_quick=True, begin=lambda count: heard.append)
     assert run.faults == [] and {running.part_of(each) for each in run.outcomes} == set(running.PARTS)
-    assert [each.check for each in heard[-3:]] == [f"steps: perceptron float32 {way}" for way in steps.WAYS]
+    assert [each.check for each in heard[-len(steps.WAYS) :]] == [
+        f"steps: perceptron float32 {way}" for way in steps.WAYS
+    ]
     assert run.device["chip"].startswith("Ascend") and run.device["count"] == 2
     found = sum(each.samples for each in run.of_part("functions"))
     assert found == sum(1 for library in functions.LIBRARIES for _ in functions.list_functions(library))
@@ -94,11 +100,62 @@ def test_every_check_passes_on_the_simulator(few_cells):
     assert len(text.splitlines()) <= 24 and "Nothing failed" in text and "the simulator" in text
 
 
-@pytest.mark.parametrize("name", [*memory.CHECKS, *streams.CHECKS])
-def test_memory_and_streams_pass_on_the_simulator(runner, name):
-    part = "memory" if name in memory.CHECKS else "streams"
-    outcome = runner.run(f"{part}: {name}")
+CHECKS = {"memory": memory.CHECKS, "streams": streams.CHECKS, "random": draws.CHECKS}
+
+
+@pytest.mark.parametrize("check", [f"{part}: {name}" for part, names in CHECKS.items() for name in names])
+def test_memory_streams_and_random_numbers_pass_on_the_simulator(runner, check):
+    outcome = runner.run(check)
     assert outcome.status == "passed", outcome.reason
+
+
+def test_random_numbers_that_are_not_random_are_told(runner, monkeypatch):
+    law, aten = draws._LAWS["uniform"], ops.aten
+    faults = {
+        "the mean is off": lambda x, g: aten.add(law.draw(x, g), 0.1),
+        "the variance is off": lambda x, g: aten.add(aten.mul(law.draw(x, g), 0.9), 0.1),
+        "too few values": lambda x, g: aten.round(law.draw(x, g)),
+        "values outside": lambda x, g: aten.mul(law.draw(x, g), 1.001),
+        "neighbours depend": lambda x, g: aten.sort(law.draw(x, g))[0],
+        "equal seeds draw different numbers": lambda x, g: aten.uniform_(x, -1.0, 3.0),
+        "a second draw repeats the first": lambda x, g: law.draw(x, g.manual_seed(g.initial_seed())),
+        "another seed draws the same": lambda x, g: law.draw(x, None),
+    }
+    for fault, draw in faults.items():
+        monkeypatch.setitem(draws._LAWS, "uniform", law._replace(draw=draw))
+        if "another" in fault:
+            monkeypatch.setattr(draws, "_draw", lambda law, seed, draw=draws._draw: draw(law, 7))
+            monkeypatch.setitem(draws._LAWS, "uniform", law)
+        outcome = runner.run("random: uniform")
+        assert outcome.status == "failed" and fault in outcome.reason, (fault, outcome.reason)
+
+
+def test_seeds_in_tensors_that_draw_other_numbers_are_told(runner, monkeypatch):
+    launch = draws.launch
+    monkeypatch.setattr(
+        draws,
+        "launch",
+        lambda name, *args: launch(name, *args[:-1], 60) if "NormalTensor" in name else launch(name, *args),
+    )
+    outcome = runner.run("random: seeds in tensors")
+    assert outcome.status == "failed" and outcome.reason.startswith("aclnnInplaceNormalTensor draw other numbers")
+
+
+def test_functions_that_the_toolkit_need_not_have_are_not_missed(runner, monkeypatch):
+    def lack(name):
+        if name.startswith(("aclmdlRI", *NEWER)):
+            raise FunctionNotFoundError(f"the toolkit does not have {name}")
+        return bind(name)
+
+    bind = functions.bind
+    for module in (functions, draws, steps):
+        monkeypatch.setattr(module, "bind", lack)
+    outcomes = [runner.run(f"functions: {functions.OPERATORS}")]
+    outcomes += [runner.run(check) for check in ("random: seeds in tensors", "steps: perceptron float32 graph")]
+    assert [each.status for each in outcomes] == ["passed", "not run", "not run"]
+    assert outcomes[2].reason == "the toolkit does not have aclmdlRICaptureBegin"
+    run = CheckRun({}, outcomes=outcomes)
+    assert "not run" in summary._describe_part(run.of_part("steps"), "")
 
 
 @pytest.mark.parametrize("step", steps.STEPS, ids="-".join)

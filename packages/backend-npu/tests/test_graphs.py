@@ -1,5 +1,6 @@
 """Plans that the runtime does again by one call: what they compute, when there are none, and what they leave behind."""
 
+import ctypes
 import gc
 import logging
 import threading
@@ -172,25 +173,19 @@ def _train(device, steps=6):
     return losses, [each.detach().cpu().reshape(-1).tolist() for each in net.parameters()]
 
 
-@pytest.mark.of_functions
-def test_numbers_that_change_are_in_no_model(closed, caplog):
+def test_numbers_that_change_train_as_on_the_cpu(closed):
     expected = _train("cpu")
-    with caplog.at_level(logging.INFO, "dispatch_core.pipelines"):
-        losses, weights = _train("npu")
+    losses, weights = _train("npu")
     assert losses == pytest.approx(expected[0], rel=1e-3)
     for found, each in zip(weights, expected[1], strict=True):
         assert found == pytest.approx(each, rel=1e-2, abs=1e-3)
-    assert any("takes a number that may change" in record.getMessage() for record in caplog.records)
 
 
-@pytest.mark.of_functions
-def test_what_is_drawn_is_in_no_model(closed, caplog):
+def test_what_is_drawn_is_in_no_model(closed):
     x = torchlike.ones(1000, device="npu")
     draw = dc.capture(lambda x: torchlike.nn.functional.dropout(x * 2, 0.5))
-    with caplog.at_level(logging.INFO, "dispatch_core.pipelines"):
-        masks = [tuple(draw(x).tolist()) for _ in range(5)]
+    masks = [tuple(draw(x).tolist()) for _ in range(5)]
     assert len(set(masks)) == 5
-    assert any("runs its own kernel" in record.getMessage() for record in caplog.records)
 
 
 def test_a_chip_without_captures_runs_the_plan(simulator, monkeypatch, caplog):
@@ -213,7 +208,7 @@ def _steps(count=4):
     for number in range(count):
         x = torchlike.arange(6.0).reshape(2, 3).to("npu") + number
         with dc.pipeline():
-            y = (x * 2 + 1).relu()
+            y = (x * (2.5 + number) + 1).relu()
             x.add_(y)
         found.append((y.tolist(), x.tolist()))
     return found
@@ -249,8 +244,8 @@ def test_two_threads_have_graphs_of_their_own(closed):
         for _ in range(20):
             y = x + number
             with dc.pipeline():
-                z = (y * 2).sqrt() + y
-            if not torchlike.allclose(z.cpu(), (y.cpu() * 2).sqrt() + y.cpu()):
+                z = (y * (number + 0.5)).sqrt() + y
+            if not torchlike.allclose(z.cpu(), (y.cpu() * (number + 0.5)).sqrt() + y.cpu()):
                 wrong.append(number)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
@@ -274,11 +269,11 @@ def test_the_simulator_keeps_addresses_and_refuses_what_a_capture_cannot_have(cl
     assert bind("aclmdlRICaptureBegin")(stream.pointer, 1) == 107027
     assert bind("aclrtSynchronizeStream")(stream.pointer) == 107027
     memory.fill(block.pointer, 64, 2, stream)
-    model = graph.ctypes.c_void_p()
+    model = ctypes.c_void_p()
     with pytest.raises(AclError, match="107027"):
         memory.copy_to_host(block.pointer, 64)
-    call("aclmdlRICaptureEnd", stream.pointer, graph.ctypes.byref(model))
-    assert bind("aclmdlRICaptureEnd")(stream.pointer, graph.ctypes.byref(model)) == 107029
+    call("aclmdlRICaptureEnd", stream.pointer, ctypes.byref(model))
+    assert bind("aclmdlRICaptureEnd")(stream.pointer, ctypes.byref(model)) == 107029
     runtime.synchronize()
     assert bytes(memory.copy_to_host(block.pointer, 64)) == b"\1" * 64
     call("aclmdlRIExecuteAsync", model, stream.pointer)

@@ -121,3 +121,21 @@ def test_replays_count_their_steps():
     eager, captured = run(lambda step: step), run(dc.capture)
     assert eager == pytest.approx(captured, rel=1e-4)
     assert all(after < before for before, after in itertools.pairwise(eager))
+
+
+@pytest.mark.no_pipeline(reason="it looks at the arguments of a function")
+def test_the_function_gets_the_number_of_steps_before_this_one(monkeypatch):
+    from dispatch_backend_npu.ops import optimizers
+
+    filled, launch = [], optimizers.launch
+    monkeypatch.setattr(
+        optimizers,
+        "launch",
+        lambda name, *args: (filled.append(args[1]) if "Fill" in name else None, launch(name, *args)),
+    )
+    param = torchlike.ones(3, device="npu", requires_grad=True)
+    optimizer = torchlike.optim.AdamW([param], 0.1)
+    for _ in range(3):
+        param.grad = torchlike.ones_like(param)
+        optimizer.step()
+    assert filled == [0.0, 1.0, 2.0]

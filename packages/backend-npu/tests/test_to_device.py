@@ -13,9 +13,6 @@ def test_a_tensor_on_the_current_device_stays_itself(npu):
         assert tensor.to("npu") is tensor and tensor.to("npu:0") is tensor
 
 
-@pytest.mark.no_pipeline(
-    reason="a call that is recorded before a process works on a second device cannot be read on both"
-)
 def test_a_tensor_on_another_device_is_moved_to_the_current_one(npu):
     if torchlike.npu.device_count() < 2:
         pytest.skip("there is one device")

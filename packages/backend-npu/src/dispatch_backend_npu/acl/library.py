@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 from dispatch_core.forks import Order, forkable
 
@@ -100,9 +100,12 @@ def prototype(name: str) -> Prototype:
 LAZILY = ctypes.DEFAULT_MODE
 if sys.platform != "win32":
     LAZILY = os.RTLD_LAZY
+_STATUS: Final = frozenset({"aclError", "aclnnStatus"})
 #: The toolkit finds no kernel: of this operator, by ASCEND_OPP_PATH, in its folder.
 _WITHOUT_KERNELS: Final = frozenset({561003, 561107, 561112})
 _lock: Final = forkable(Order.MEMORY)
+#: Functions that have been called with success; None where nothing asks for them.
+_called: set[str] | None = None
 _functions: Final[dict[str, Callable[..., Any]]] = {}
 _handles: Final[dict[str, ctypes.CDLL]] = {}
 _folder: str | None = None
@@ -187,6 +190,8 @@ def _bind(name: str) -> Callable[..., Any]:
                 continue
             function.restype = c_type(declared.returns)
             function.argtypes = [c_type(argument) for argument in declared.arguments]
+            if _called is not None:
+                function.errcheck = _note_call
             _functions[name] = function
             return function
     from .installation import describe_missing  # only failures need it
@@ -199,6 +204,24 @@ def _bind(name: str) -> Callable[..., Any]:
         f"the toolkit in {where} has no function {name}: {missing or f'looked in {files}'}",
         hint="install the toolkit as a whole, and source its set_env.sh" if missing else "a newer toolkit may have it",
     )
+
+
+def record_calls() -> set[str]:
+    """Return a set that gets the name of each function that succeeds from now on."""
+    global _called
+    if _called is None:
+        _called = set()
+        for function in _functions.values():
+            cast("Any", function).errcheck = _note_call
+    return _called
+
+
+def _note_call(result: Any, function: Any, arguments: object) -> Any:
+    """Note a function whose status is success, or which returns something else than a status."""
+    succeeded = not result if prototype(function.__name__).returns in _STATUS else bool(result)
+    if succeeded and _called is not None:
+        _called.add(function.__name__)
+    return result
 
 
 def call(name: str, *args: Any) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.shapes import TensorMeta
 from dispatch_core.caches import keep
@@ -23,6 +23,9 @@ from .calls import CallTemplate, ScalarParameter
 from .pools import clear_at_close
 from .table import PROTOTYPES
 
+if TYPE_CHECKING:
+    from dispatch_aten.generator import Generator
+
 _templates: Final = clear_at_close({})
 _CAPACITY: Final = 512
 
@@ -31,6 +34,8 @@ class _ThreadLaunches(threading.local):
     """The launches that the thread has collected; None while it runs them."""
 
     launches: list[tuple[str, tuple[Any, ...]]] | None = None
+    #: Whether they may have numbers that are drawn at each run.
+    takes_draws = False
 
 
 _thread: Final = _ThreadLaunches()
@@ -57,10 +62,21 @@ class PlaceholderBlock:
         self.spec = spec
 
 
+class LateDraw(int):
+    """The seed of a draw, or its offset, that each run of a graph brings; ``count`` numbers are drawn."""
+
+    generator: Generator | None
+    count: int
+
+
 @contextmanager
-def collect_launches() -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
-    """Collect the launches within the block, each function with its arguments, instead of running them."""
+def collect_launches(*, takes_draws: bool = False) -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
+    """Collect the launches within the block, each function with its arguments, instead of running them.
+
+    With ``takes_draws`` they may draw random numbers, of which seed and offset are a `LateDraw`.
+    """
     launches = _thread.launches = []
+    _thread.takes_draws = takes_draws
     try:
         yield launches
     finally:
@@ -71,6 +87,21 @@ def forbid_collecting() -> None:
     """Raise ``RuntimeError`` while launches are collected, see Note [Collecting launches]."""
     if _thread.launches is not None:
         raise RuntimeError("the launches of this kernel depend on elements")
+
+
+def collect_draw(generator: Generator | None, count: int) -> tuple[LateDraw, LateDraw] | None:
+    """Return seed and offset while launches are collected that take them later; None while launches run.
+
+    Raises ``RuntimeError`` while launches are collected that do not.
+    """
+    if _thread.launches is None:
+        return None
+    if not _thread.takes_draws:
+        forbid_collecting()
+    pair = LateDraw(), LateDraw()
+    for each in pair:
+        each.generator, each.count = generator, count
+    return pair
 
 
 def allocate_result(spec: TensorMeta) -> AclArray:

@@ -340,6 +340,11 @@ InplaceRandom(T selfRef, int64_t from, int64_t to, int64_t seed, int64_t offset)
 Randperm(int64_t n, int64_t seed, int64_t offset, T! out)
 DropoutGenMask(IA shape, double prob, int64_t seed, int64_t offset, T! out)
 DropoutDoMask(T self, T mask, double prob, T! out)
+InplaceUniformTensor(T selfRef, double from, double to, T seedTensor, T offsetTensor, uint64_t offset)
+InplaceNormalTensor(T selfRef, float mean, float std, T seedTensor, T offsetTensor, int64_t offset)
+InplaceRandomTensor(T selfRef, int64_t from, int64_t to, T seedTensor, T offsetTensor, int64_t offset)
+DropoutGenMaskV2Tensor(IA shape, double prob, T seedTensor, T offsetTensor, int64_t offset, aclDataType probDataType, \
+T! out)
 # Indexing, copies and order.
 Embedding(T weight, T indices, T out)
 EmbeddingDenseBackward(T grad, T indices, uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq, T out)
@@ -754,13 +759,13 @@ def _operators() -> tuple[dict[str, tuple[str, tuple[str, ...]]], dict[str, str]
         overload, rest = line.split(None, 1)
         call, _, condition = rest.partition(" where ")
         name, _, arguments = call[:-1].partition("(")
-        rows[overload] = (f"aclnn{name}", _split(arguments))
+        rows[overload] = (f"aclnn{name}", split_arguments(arguments))
         if condition:
             conditions[overload] = condition
     return rows, conditions
 
 
-def _split(arguments: str) -> tuple[str, ...]:
+def split_arguments(arguments: str) -> tuple[str, ...]:
     """Split at the commas outside of parentheses."""
     if "(" not in arguments:
         return tuple(arguments.split(", "))
@@ -773,6 +778,16 @@ def _split(arguments: str) -> tuple[str, ...]:
             found[-1] += character
     return tuple([each.strip() for each in found])
 
+
+#: Functions of toolkits newer than CANN 8.1; without them plans run without graphs.
+NEWER: Final = frozenset(
+    {
+        "aclnnDropoutGenMaskV2Tensor",
+        "aclnnInplaceNormalTensor",
+        "aclnnInplaceRandomTensor",
+        "aclnnInplaceUniformTensor",
+    }
+)
 
 #: C argument types of each function's first phase without the last two, and the headers' names of these arguments.
 PROTOTYPES, PARAMETERS = _prototypes()

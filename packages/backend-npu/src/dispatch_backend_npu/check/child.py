@@ -16,11 +16,12 @@ from dispatch_aten.testing.outcomes import Outcome
 from dispatch_aten.testing.running import RunSettings
 
 from .. import runtime
-from ..acl import toolkit
-from ..acl.errors import AclError, DeviceTimeoutError, ToolkitNotFoundError
+from ..acl import library, toolkit
+from ..acl.errors import AclError, DeviceTimeoutError, FunctionNotFoundError, ToolkitNotFoundError
 from ..acl.installation import find_faults
+from ..aclnn.calls import NotTakenError
 from ..runtime.chips import find_chip
-from . import cells, functions, memory, steps, streams
+from . import cells, draws, functions, memory, steps, streams
 from .watch import FunctionWatch
 
 RUNNER: Final = f"{__name__}:make_runner"
@@ -30,6 +31,9 @@ RUNNER: Final = f"{__name__}:make_runner"
 _LOST: Final = range(507000, 508000)
 _PACKAGE: Final = Path(__file__).parents[1].name
 _FACTS: Final = "device.json"
+#: The parts that say which functions they have called; operators say which they have launched.
+_OWN_CALLS: Final = frozenset({"memory", "streams", "random", "steps"})
+_FIRST_PHASE: Final = "GetWorkspaceSize"
 
 
 class CheckRunner:
@@ -41,12 +45,14 @@ class CheckRunner:
         self._folder: str = settings.options["folder"]
         self._is_quick: bool = settings.options["quick"]
         self._watch = FunctionWatch(self._folder)
+        self._called = library.record_calls()
         # A device that hangs is an error of the call, before the whole process is ended.
         runtime.set_sync_timeout(max(settings.timeout * 0.8, 1.0))
 
     def run(self, check: str) -> Outcome:
         """Run a check; an error that it raises is its outcome."""
         part, _, name = check.partition(": ")
+        self._called.clear()
         run: Callable[[str, str], Outcome] = getattr(self, f"_run_{part}")
         try:
             with warnings.catch_warnings(record=True) as caught:
@@ -60,7 +66,10 @@ class CheckRunner:
             return Outcome(check, "failed", _describe(error), place=_place_of(error), kernels=kernels)
         told = dict.fromkeys(f"{each.category.__name__}: {each.message}" for each in caught)
         text = "; ".join(filter(None, [outcome.reason, *told]))
-        return Outcome(**outcome.as_data() | {"reason": text})
+        told_of = outcome.as_data() | {"reason": text}
+        if part in _OWN_CALLS and outcome.status == "passed":
+            told_of["kernels"] = tuple(sorted(name for name in self._called if not name.endswith(_FIRST_PHASE)))
+        return Outcome(**told_of)
 
     def _run_device(self, check: str, name: str) -> Outcome:
         reason = runtime.unavailable_reason()
@@ -99,6 +108,13 @@ class CheckRunner:
         runtime.ensure()
         return Outcome(check, "passed", streams.CHECKS[name]())
 
+    def _run_random(self, check: str, name: str) -> Outcome:
+        runtime.ensure()
+        try:
+            return Outcome(check, "passed", draws.CHECKS[name]())
+        except (FunctionNotFoundError, NotTakenError) as error:
+            return Outcome(check, "not run", str(error))
+
     def _run_operators(self, check: str, name: str) -> Outcome:
         operator, _, dtype = name.rpartition(" ")
         device = cells.find_device()
@@ -111,7 +127,14 @@ class CheckRunner:
 
     def _run_steps(self, check: str, name: str) -> Outcome:
         program, dtype, way = name.split()
-        return Outcome(check, "passed", steps.check_step(program, dtype, way))
+        try:
+            return Outcome(check, "passed", steps.check_step(program, dtype, way))
+        except steps.NotThereError as error:
+            return Outcome(check, "not run", str(error))
+        except FunctionNotFoundError as error:
+            if way != "graph":
+                raise
+            return Outcome(check, "not run", str(error))
 
 
 def make_runner(settings: RunSettings) -> CheckRunner:

@@ -13,11 +13,11 @@ from dispatch_aten.testing.outcomes import Outcome
 from dispatch_aten.testing.running import RunSettings, WorkerPool
 from dispatch_core import BackendError
 
-from . import cells, child, functions, memory, steps, streams
+from . import cells, child, draws, functions, memory, steps, streams
 from .environment import check_driver, check_environment, find_environment
 from .watch import last_function
 
-PARTS: Final = ("environment", "functions", "device", "memory", "streams", "operators", "steps")
+PARTS: Final = ("environment", "functions", "device", "memory", "streams", "random", "operators", "steps")
 """The parts of a run, in their order."""
 
 #: After so many processes that ended or hung, in a row or in all, the rest is not run: the chip needs help first.
@@ -92,7 +92,8 @@ def _run_parts(run: CheckRun, settings: RunSettings, begin: Callable[[int], Call
         first = [f"functions: {library}" for library in functions.LIBRARIES]
         run.outcomes += _run_in(pool, folder, [*first, "device: chip"])
         run.device = child.read_facts(folder)
-        checks = [*(f"memory: {name}" for name in memory.CHECKS), *(f"streams: {name}" for name in streams.CHECKS)]
+        parts = {"memory": memory.CHECKS, "streams": streams.CHECKS, "random": draws.CHECKS}
+        checks = [f"{part}: {name}" for part, named in parts.items() for name in named]
         if run.environment["packages"].get("dispatch-backend-cpu"):
             family = run.device.get("family") or "910B"
             found = cells.list_cells(family, is_quick=is_quick)

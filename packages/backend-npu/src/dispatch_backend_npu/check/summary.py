@@ -65,6 +65,10 @@ def _describe_part(outcomes: list[Outcome], cause: str) -> str:
         return f"not run  {reason}"
     if any("functions:" in each.check for each in passed):
         return f"ok       {sum(each.samples for each in passed):,} names found"
+    skipped = [each for each in outcomes if each.status == "not run" and part_of(each) in ("random", "steps")]
+    if skipped:
+        reason = textwrap.shorten(skipped[0].reason, _WIDTH // 2, placeholder=" ...")
+        return f"ok       {total:,} of {total:,}; {len(skipped):,} not run: {reason}"
     if len(passed) < _FEW:
         return f"ok       {', '.join(each.reason for each in passed if each.reason)}"
     used = {name for each in passed for name in each.kernels}

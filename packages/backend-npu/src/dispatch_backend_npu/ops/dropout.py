@@ -76,6 +76,16 @@ class MaskBlock(MemoryBlock):
             launch("aclnnCast", kept, ScalarType.Bool, values)
         return values.block
 
+    @property
+    def spec(self) -> TensorMeta:
+        """The description of the truth values."""
+        return self._spec
+
+    @property
+    def bits(self) -> AclArray | None:
+        """The bits; None where they have become truth values."""
+        return self._bits
+
     def bits_of(self, mask: AclArray, scale: float) -> AclArray | None:
         """Return the bits of a mask in this memory, where they serve to multiply by it and by ``scale``."""
         is_whole = mask.spec == self._spec and not mask.storage_offset
@@ -88,8 +98,8 @@ class MaskBlock(MemoryBlock):
 
 
 def _forward(input: AclArray, p: float, train: bool | None) -> tuple[AclArray, AclArray]:
-    forbid_collecting()
     if train is False or not 0 <= p <= 1 or not input.spec.numel or input.spec.dtype not in _TAKEN:
+        forbid_collecting()
         found: tuple[AclArray, AclArray] = compose("native_dropout", input, p, train)
         return found
     spec, mask_spec = _forward_rule(input, p, train)
@@ -103,7 +113,6 @@ def _forward(input: AclArray, p: float, train: bool | None) -> tuple[AclArray, A
 
 
 def _backward(grad_output: AclArray, mask: AclArray, scale: float) -> AclArray:
-    forbid_collecting()
     kept = mask.block if isinstance(mask.block, MaskBlock) else None
     bits = None if kept is None else kept.bits_of(mask, scale)
     if (
@@ -112,6 +121,7 @@ def _backward(grad_output: AclArray, mask: AclArray, scale: float) -> AclArray:
         or grad_output.spec.shape != mask.spec.shape
         or grad_output.spec.dtype not in _TAKEN
     ):
+        forbid_collecting()
         found: AclArray = compose("native_dropout_backward", grad_output, mask, scale)
         return found
     grad = allocate_result(_backward_rule(grad_output, mask, scale))

@@ -40,7 +40,10 @@ def _adam(
     decoupled: bool,
     maximize: bool,
 ) -> None:
-    """Make a step of Adam for each parameter; the function decays as AdamW alone, so that Adam adds its decay before."""
+    """Make a step of Adam for each parameter.
+
+    The function takes the number of steps before this one, and decays as AdamW alone, so that Adam adds its decay before.
+    """
     lists = self, grads, exp_avgs, exp_avg_sqs
     settings = {
         "step": step,
@@ -70,7 +73,11 @@ def _adam(
             continue
         if count is None:
             count = allocate_result(contiguous((1,), ScalarType.Float))
-            launch("aclnnInplaceFillScalar", count, step)
+            if type(step) is float:
+                launch("aclnnInplaceFillScalar", count, step - 1)
+            else:  # each run of a plan brings it
+                launch("aclnnInplaceFillScalar", count, step)
+                launch("aclnnInplaceAdds", count, -1.0, 1)
         if adds:
             total = allocate_result(contiguous(grad.spec.shape, grad.spec.dtype))
             launch("aclnnAdd", grad, param, -weight_decay if maximize else weight_decay, total)

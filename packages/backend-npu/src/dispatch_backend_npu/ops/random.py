@@ -14,7 +14,7 @@ from dispatch_aten.shapes import cached_rule, check_written, contiguous
 from dispatch_core import Device
 
 from ..aclnn.composition import compose
-from ..aclnn.launch import CallInteger, allocate_result, forbid_collecting, launch
+from ..aclnn.launch import CallInteger, allocate_result, collect_draw, forbid_collecting, launch
 from ..arrays import AclArray
 
 Kernel = Callable[..., AclArray]
@@ -31,7 +31,9 @@ def take_offset(array: AclArray, generator: Generator | None = None) -> tuple[Ca
 
     Raises ``OperatorError`` for the generator of another type of device.
     """
-    forbid_collecting()
+    late: Any = collect_draw(generator, array.spec.numel)
+    if late is not None:
+        return late[0], late[1]
     with hold_engine(Device("npu", array.block.device), generator) as engine:
         seed, offset = engine.take(array.spec.numel)
     return CallInteger(seed), CallInteger(offset)
@@ -43,6 +45,7 @@ def _make_inplace(name: str, takes: Callable[..., bool], fill: Callable[..., Non
 
     def kernel(self: AclArray, *args: Any, generator: Generator | None = None) -> AclArray:
         if not takes(self.spec.dtype, *args):
+            forbid_collecting()
             found: AclArray = compose(name, self, *args, generator=generator)
             return found
         rule(self, *args)
@@ -147,6 +150,7 @@ _bernoulli_rule: Final = cached_rule("bernoulli.p")
 
 def _bernoulli(self: AclArray, p: float, *, generator: Generator | None = None) -> AclArray:
     if self.spec.dtype.is_complex:
+        forbid_collecting()
         found: AclArray = compose("bernoulli.p", self, p, generator=generator)
         return found
     array = allocate_result(_bernoulli_rule(self, p))
@@ -164,6 +168,7 @@ def _make_permutation(name: str) -> Kernel:
         array = allocate_result(spec)
         if generator is not None and generator.device not in (Device("npu"), Device("npu", array.block.device)):
             # It says which of its demands the generator does not meet.
+            forbid_collecting()
             found: AclArray = compose(name, n, generator=generator, **options)
             return found
         if spec.numel:

@@ -34,7 +34,8 @@ def assign_offsets(program: Program, planned: Sequence[NodeTasks]) -> tuple[list
     inside: list[Value] = []
     for tasks in planned:
         begins |= {value.index: tasks.index for value in tasks.temporaries}
-        ends |= {value.index: tasks.index for value in tasks.temporaries}
+        # A later node may read what another one has left.
+        ends |= {index: tasks.index for task in tasks.tasks for index in task.tensors if index < 0}
         inside += tasks.temporaries
         inside += [
             value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 from dispatch_core import PlannedStep, Program
@@ -27,8 +28,9 @@ class Schedule:
         #: Whether every node is planned.
         self.is_whole = len(planned) == len(program.nodes)
         self.states: list[Any] = pools.Pool()
-        #: Captured runs, see Note [Graphs] in `graph`; None where there are none.
+        #: Captured runs, see Note [Graphs] in `graph`; None where there are none, and why.
         self.graphs: Any = None
+        self.obstacle = ""
         #: Indices of the arrays that are there before the first step.
         self.given = tuple([value.index for value in program.values if value.given and value.number is None])
         inner, self.arena = assign_offsets(program, planned)
@@ -46,6 +48,9 @@ class Schedule:
                 if value.index not in in_arena
             ]
         )
+        places = {value.place for value in program.values if value.kept}
+        #: Results whose memory is used when the plan has run, as that of views is.
+        self.shown = frozenset([index for index, *_ in self.outer if program.values[index].place in places])
         #: Views that kernels make between the steps.
         self.views = tuple([NodeTasks(index, node, ()) for index, node in enumerate(program.nodes) if is_view(node)])
         #: Where temporaries stand, for which the plan's list of values has no entry.
@@ -53,15 +58,23 @@ class Schedule:
 
     def steps(self) -> Iterable[PlannedStep]:
         """Yield the steps in order."""
-        number = 0
-        for node_tasks in self.planned:
-            run = self._node_step(node_tasks, number)
-            number += len(node_tasks.tasks)
-            if self.graphs is not None:
-                run = _unless_executed(run)
-            if node_tasks is self.planned[0]:
-                run = self._begin_before(run)
-            yield PlannedStep((node_tasks.index,), _end_after(run) if node_tasks is self.planned[-1] else run)
+        numbers = accumulate([len(node_tasks.tasks) for node_tasks in self.planned], initial=0)
+        runs = {each.index: self._node_step(each, number) for each, number in zip(self.planned, numbers, strict=False)}
+        if self.graphs is not None:
+            runs |= {index: each.run_kernel for index, each in self.graphs.others.items()}
+            runs = {index: _unless_executed(run) for index, run in runs.items()}
+        first, last = min(runs), self.planned[-1].index
+        for index in sorted(runs):
+            run = self._begin_before(runs[index]) if index == first else runs[index]
+            if index == last:
+                yield PlannedStep((index,), _end_after(run), note=self._describe)
+            else:
+                yield PlannedStep((index,), run)
+
+    def _describe(self) -> str:
+        """Return why the plan runs without a graph, ``""`` where it does not or was not asked to."""
+        obstacle = self.obstacle if self.graphs is None else self.graphs.obstacle
+        return f"runs without a graph: {obstacle}" if obstacle else ""
 
     def _node_step(self, node_tasks: NodeTasks, number: int) -> _Run:
         """Make the function that executes a node; ``number`` is that of its first task."""

@@ -9,11 +9,12 @@ from dispatch_aten.shapes import TensorMeta
 from dispatch_core.planning import Node, Value, filled
 
 from ..aclnn.calls import CallTemplate, NotTakenError, ScalarParameter
-from ..aclnn.launch import PlaceholderBlock, collect_launches
+from ..aclnn.launch import LateDraw, PlaceholderBlock, collect_launches
 from ..aclnn.row_kernels import operator_row
 from ..aclnn.table import OPERATORS, PROTOTYPES
 from ..arrays import AclArray
 from ..kernels import BY_HAND, KERNELS, PRIMS
+from ..ops.dropout import MaskBlock
 
 _BY_HAND: Final = {name for names in BY_HAND.values() for name in names.split()}
 
@@ -21,10 +22,14 @@ _BY_HAND: Final = {name for names in BY_HAND.values() for name in names.split()}
 class Task:
     """One launch of a function."""
 
-    __slots__ = ("numbers", "template", "tensors")
+    __slots__ = ("draw", "numbers", "template", "tensors")
 
-    def __init__(self, template: CallTemplate, tensors: Sequence[int], numbers: Sequence[int]) -> None:
+    def __init__(
+        self, template: CallTemplate, tensors: Sequence[int], numbers: Sequence[int], draw: LateDraw | None = None
+    ) -> None:
         self.template = template
+        #: What it draws, where that is taken by each run.
+        self.draw = draw
         #: Indices of the values that are the function's tensors, in its order.
         self.tensors = tuple(tensors)
         self.numbers = tuple(numbers)
@@ -52,15 +57,16 @@ class NodeTasks:
                 values[value.index] = array
 
 
-def read_node(index: int, node: Node, begin: int) -> NodeTasks | None:
+def read_node(index: int, node: Node, begin: int, masks: dict[int, MaskBlock] | None = None) -> NodeTasks | None:
     """Return the tasks of a node, None where its kernel has to run.
 
-    Its temporaries get the indices from ``begin`` downwards.
+    Its temporaries get the indices from ``begin`` downwards. With ``masks``, the masks of dropout among the values, which
+    it extends, tasks may draw random numbers.
     """
     name = node.name.removeprefix("aten::")
     prims = PRIMS.get(name.removeprefix("prims::")) if name.startswith("prims::") else None
     if prims is not None and node.kernel is prims:
-        return _LaunchCollector(begin).read(index, node, prims)
+        return _LaunchCollector(begin, masks).read(index, node, prims)
     if node.kernel is not KERNELS.get(name) or None in node.outputs:
         return None
     # Only the kernel, which knows the offsets, can compare an operand with the memory that it writes to.
@@ -69,7 +75,7 @@ def read_node(index: int, node: Node, begin: int) -> NodeTasks | None:
         return None
     if name in OPERATORS:
         return _read_row(index, node, name)
-    return _LaunchCollector(begin).read(index, node, KERNELS[name]) if name in _BY_HAND else None
+    return _LaunchCollector(begin, masks).read(index, node, KERNELS[name]) if name in _BY_HAND else None
 
 
 def _read_row(index: int, node: Node, name: str) -> NodeTasks | None:
@@ -123,8 +129,10 @@ class _LateScalar(float):
 class _LaunchCollector:
     """Collect the launches of a node's kernel, see Note [Collecting launches] in ``aclnn.launch``."""
 
-    def __init__(self, begin: int) -> None:
+    def __init__(self, begin: int, masks: dict[int, MaskBlock] | None) -> None:
         self._begin = begin
+        self._takes_draws = masks is not None
+        self._masks = {} if masks is None else masks
         self._arrays: dict[int, AclArray] = {}
         #: Placeholder of a block → the value whose block it is.
         self._values: dict[PlaceholderBlock, Value] = {}
@@ -133,7 +141,7 @@ class _LaunchCollector:
     def read(self, index: int, node: Node, kernel: Any) -> NodeTasks | None:
         positional, keywords = node.split()
         try:
-            with collect_launches() as launches:
+            with collect_launches(takes_draws=self._takes_draws) as launches:
                 found = kernel(
                     *[self._to_argument(value) for value in positional],
                     **{name: self._to_argument(value) for name, value in keywords.items()},
@@ -141,6 +149,7 @@ class _LaunchCollector:
             if found is not None:
                 self._match_results(node, found if isinstance(found, (list, tuple)) else [found])
             tasks = [self._to_task(function, values) for function, values in launches]
+            self._keep_masks()
         except Exception:  # noqa: BLE001  # the kernel runs by itself, and raises its own errors then
             return None
         return NodeTasks(index, node, tasks, self._temporaries)
@@ -160,27 +169,47 @@ class _LaunchCollector:
         array: Any = self._arrays.get(value.index)
         if array is None:
             array = self._arrays[value.index] = object.__new__(AclArray)
-            array.block, array.spec, array.storage_offset = value, to_spec(value), 0
+            block = self._masks.get(value.index, value)
+            array.block, array.spec, array.storage_offset = block, to_spec(value), 0
         return array
 
     def _match_results(self, node: Node, results: Sequence[Any]) -> None:
         """Match the kernel's results with the node's."""
-        fresh = [array for array in results if isinstance(array.block, PlaceholderBlock)]
-        if [array.block for array in results if not isinstance(array.block, PlaceholderBlock)] != list(node.written):
+        kinds = (PlaceholderBlock, MaskBlock)
+        fresh = [array for array in results if isinstance(array.block, kinds)]
+        if [array.block for array in results if not isinstance(array.block, kinds)] != list(node.written):
             raise _UnknownLaunchError
         for array, value in zip(fresh, node.outputs, strict=True):
             assert value is not None
-            if array.spec is not array.block.spec or array.spec != to_spec(value):
+            if array.spec != to_spec(value):
                 raise _UnknownLaunchError
-            self._values[array.block] = value
+            if isinstance(array.block, MaskBlock):
+                self._masks[value.index] = array.block
+            elif array.spec is not array.block.spec:
+                raise _UnknownLaunchError
+            else:
+                self._values[array.block] = value
+
+    def _keep_masks(self) -> None:
+        """Give the masks that the node has made bits that later nodes find."""
+        for index, mask in self._masks.items():
+            bits: Any = mask.bits
+            if isinstance(bits.block, PlaceholderBlock):
+                array: Any = object.__new__(AclArray)
+                array.block = next(each for each in self._temporaries if each.index == self._index_of(bits))
+                array.spec, array.storage_offset = bits.spec, 0
+                self._masks[index] = MaskBlock(mask.spec, array, mask.p)
 
     def _to_task(self, function: str, values: Sequence[Any]) -> Task:
         arguments: list[Any] = []
         tensors: list[int] = []
         numbers: list[int] = []
+        draw: LateDraw | None = None
         for kind, value in zip(PROTOTYPES[function], values, strict=True):
             argument = value
-            if isinstance(value, AclArray):
+            if isinstance(value, LateDraw):
+                draw, argument = value, ScalarParameter(-1, None)
+            elif isinstance(value, AclArray):
                 tensors.append(self._index_of(value))
                 argument = value.spec
             elif kind.endswith("TensorList*"):
@@ -192,7 +221,7 @@ class _LaunchCollector:
                 argument = ScalarParameter(len(numbers), None)
                 numbers.append(value.value.index)
             arguments.append(argument)
-        return Task(CallTemplate(function, arguments), tensors, numbers)
+        return Task(CallTemplate(function, arguments), tensors, numbers, draw)
 
     def _index_of(self, array: Any) -> int:
         """Return the index of the value that an array is, or shows from its beginning."""

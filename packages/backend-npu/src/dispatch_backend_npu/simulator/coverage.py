@@ -1,20 +1,29 @@
 """The checks that every function of the toolkit has passed, as the table of ``docs/npu.md``.
 
 >>> print(table().splitlines()[0])
-| function | library | ABI checked | simulated | run on hardware |
+| function | library | ABI checked | simulated | ran on a chip |
 """
 
 from __future__ import annotations
 
+import csv
 import re
+from pathlib import Path
 
 from ..acl.prototypes import OPERATORS, prototypes
 from ..aclnn.table import PROTOTYPES
 from .compilation import SOURCES
 from .generate import read
 
-#: Functions that have run on a device, by name. So far there are none.
-ON_HARDWARE: frozenset[str] = frozenset()
+#: A row for each function that has run on a chip: its name, the chips and the toolkits' releases.
+#: ``tools/record_npu_runs.py`` writes it, of the reports of ``python -m dispatch_backend_npu check``.
+RUNS = Path(__file__).parents[1] / "check" / "runs.csv"
+
+
+def read_runs() -> dict[str, str]:
+    """Return the chips that each function has run on, with the toolkit's release, as one text."""
+    with RUNS.open(encoding="utf-8", newline="") as file:
+        return {row["function"]: row["chips"] for row in csv.DictReader(file)}
 
 
 def simulated_functions() -> set[str]:
@@ -31,10 +40,10 @@ def table() -> str:
     """
     rows = [(name, row.library) for name, row in prototypes().items()]
     rows += [(f"{name}`, `{name}GetWorkspaceSize", OPERATORS) for name in PROTOTYPES]
-    simulated = simulated_functions()
-    lines = ["| function | library | ABI checked | simulated | run on hardware |", "| --- | --- | --- | --- | --- |"]
+    simulated, runs = simulated_functions(), read_runs()
+    lines = ["| function | library | ABI checked | simulated | ran on a chip |", "| --- | --- | --- | --- | --- |"]
     for names, library in rows:
         name = names.partition("`")[0]
-        answers = ["yes" if name in known else "no" for known in (simulated, ON_HARDWARE)]
-        lines.append(f"| `{names}` | {library} | yes | {answers[0]} | {answers[1]} |")
+        is_simulated = "yes" if name in simulated else "no"
+        lines.append(f"| `{names}` | {library} | yes | {is_simulated} | {runs.get(name, 'no')} |")
     return "\n".join(lines)

@@ -85,6 +85,8 @@ class Variant:
         #: The number of its function's replays at the last one of its own.
         self.used = 0
         self.fused = self.donated = 0
+        #: Return what the plan says of itself.
+        self.notes: tuple[Callable[[], str], ...] = ()
 
     def first_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Replay, and compare the results with the shape rules; see Note [When a replay is compared] in `replay`."""
@@ -410,6 +412,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             segments = split(recorded, **self._planning)
             made.fused = sum(segment.plan.fused for segment in segments)
             made.donated = sum(segment.plan.donated for segment in segments)
+            made.notes = tuple([note for segment in segments for note in segment.plan.notes])
             made.replays = make_replay(guard, segments, result)
             made.run = made.first_run
         return made, None if before is None or before.is_outdated else fault
@@ -475,7 +478,9 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
             donated = f", {variant.donated} arrays donated" if variant.donated else ""
             steps = show_number_of("step", len(recorded.program.nodes))
             lines.append(f"variant {number}: {steps}, {variant.fused} of them run together{donated}")
-            lines += [f"    {text}" for text in recorded.conditions()]
+            lines += [
+                f"    {text}" for text in (*filter(None, [note() for note in variant.notes]), *recorded.conditions())
+            ]
         lines += [
             f"recorded once: {show_number_of('step', len(each.recorded.program.nodes))}" for each in self._candidates
         ]

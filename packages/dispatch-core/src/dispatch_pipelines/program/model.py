@@ -116,3 +116,5 @@ class PlannedStep:
     saved: int = 0
     donated: tuple[int, ...] = ()
     copy: Callable[[Any], Any] | None = None
+    #: Returns what `explain` of a captured function says of the plan so far, ``""`` for nothing.
+    note: Callable[[], str] | None = None

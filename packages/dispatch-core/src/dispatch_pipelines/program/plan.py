@@ -107,7 +107,7 @@ class Part:
 class Plan:
     """The parts in the order in which they run."""
 
-    __slots__ = ("donated", "dropped", "fused", "has_warned", "is_compared", "parts", "saved", "used")
+    __slots__ = ("donated", "dropped", "fused", "has_warned", "is_compared", "notes", "parts", "saved", "used")
 
     def __init__(self, parts: Sequence[Part], planned: Sequence[PlannedStep], dropped: tuple[int, ...]) -> None:
         self.parts = tuple(parts)
@@ -119,6 +119,8 @@ class Plan:
         self.saved = sum(step.saved for step in planned)
         self.donated = sum(len(step.donated) for step in planned)
         self.used = next(_clock)
+        #: What planned steps say of themselves.
+        self.notes = tuple([step.note for step in planned if step.note is not None])
         #: Whether it has run, with results that agree with the shape rules.
         self.is_compared = False
         #: Whether it was said that a planned step raises which its nodes' own kernels do not.

@@ -38,7 +38,7 @@ from dispatch_core.layers.stages import watch
 from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec, row_major_spec
 from .blocks import Block, innermost
 from .callers import INSIDE
-from .pending import known_storage_key
+from .pending import Pending, known_storage_key
 
 if TYPE_CHECKING:
     from .recording import Recorder
@@ -83,6 +83,7 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
         "__id": id,
         "__innermost": innermost,
         "__is_lent": is_lent,
+        "__is_pending": _is_pending,
         "__its_inside": INSIDE,
         "__its_specs": ARRAY_SPECS,
         "__its_lent": LENT,
@@ -141,6 +142,10 @@ def _make_deferral(plain: Recorder, boundary: Boundary, cache_key: AnswerKey | N
         "by_type": tuple(map(int, by_type)),
         "mask": boundary.mask,
     }
+
+
+def _is_pending(value: object) -> bool:
+    return isinstance(value, Pending)
 
 
 def _make_ask(rule: Runner, name: str, *, has_strides: bool) -> Runner:
@@ -203,6 +208,9 @@ def _recorder_lines(
     if result.kind == "view":
         # A view of an array that is there is made at once.
         at_once = ["    __t.stats.views += 1", f"    return __below({arguments})"] if wrapped else [otherwise]
+        if has_index and wrapped:
+            # What was recorded while one device was in use has a class without an index.
+            at_once = [f"    if __is_pending(__x{result.source}):", f"    {otherwise}", *at_once]
         lines += [f"if type(__x{result.source}) is not __made:", *at_once]
     doubts = _doubts(signature, wrapped=wrapped, is_pointwise=is_pointwise) if signature.writes else ""
     if doubts:

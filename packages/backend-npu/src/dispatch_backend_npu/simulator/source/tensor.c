@@ -239,8 +239,7 @@ aclDataType promoted(const aclsim_call *call) {
     return category(narrow) > category(wide) ? narrow : wide;
 }
 
-/* A value converted to the dtype. */
-static cell held(aclDataType dtype, cell c, bool real) {
+cell held(aclDataType dtype, cell c, bool real) {
     char memory[8];
     cell kept;
     store_row(dtype, memory, 1, 1, &c, real);

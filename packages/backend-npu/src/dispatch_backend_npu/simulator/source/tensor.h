@@ -19,6 +19,7 @@ cell *zeros(int64_t count);
 
 /* Read a view, element by element in row-major order, and write one. */
 cell *load(const aclTensor *view, bool real);
+cell held(aclDataType dtype, cell c, bool real); /* a value converted to the dtype */
 cell *load_as(const aclTensor *view, aclDataType dtype, bool real); /* the elements, converted to another dtype */
 void store(const aclTensor *view, const cell *cells, bool real);
 /* One element, `at` elements from the beginning of the data (the offset included). */
@@ -120,6 +121,7 @@ static inline int64_t pow_whole(int64_t a, int64_t b) {
 #define QUOTIENT(a, b) EITHER(a, b, quotient_real, quotient_whole)
 #define TRUNCATED(a, b) EITHER(a, b, truncated_real, truncated_whole)
 #define POW(a, b) EITHER(a, b, pow, pow_whole)
+#define AS_FLOAT(x) (result->dtype == ACL_DOUBLE ? (double)(x) : (double)(float)(x))
 #define SIGMOID(x) (1 / (1 + exp(-(x))))
 
 static inline double gelu(double x, bool tanh_form) {
