@@ -16,8 +16,8 @@ are marked with the chips to which they apply. The function's source refuses typ
 it refuses nothing, it is not a witness. A type is taken that both have, and those that one of them has are doubtful; where
 they have none in common, the page counts.
 
-A page of the older form has a table of products in place of the marks of chips. Of these the definition of the operator is the
-second witness, which names the chips that its kernels are built for; a chip counts that one of the two has.
+A page of the older form has a table of products in place of the marks of chips. Of these the definition of the operator is
+the second witness, which names the chips that its kernels are built for; a chip counts that one of the two has.
 
 The table has facts alone: names of functions, arguments, chips and types.
 """
@@ -51,7 +51,13 @@ PRODUCTS: Final = {
     "Atlas 推理系列产品": "310p",
     "Atlas 训练系列产品": "910",
 }
-DEFINED: Final = {"ascend910_93": "A3", "ascend910b": "910b", "ascend310b": "310b", "ascend310p": "310p", "ascend910": "910"}
+DEFINED: Final = {
+    "ascend910_93": "A3",
+    "ascend910b": "910b",
+    "ascend310b": "310b",
+    "ascend310p": "310p",
+    "ascend910": "910",
+}
 
 #: The pages' names of types → names of `ScalarType`; None where it has none.
 TYPES: Final[dict[str, str | None]] = {

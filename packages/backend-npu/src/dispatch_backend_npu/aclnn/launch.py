@@ -10,7 +10,7 @@ Note [Collecting launches]
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -28,9 +28,10 @@ _CAPACITY: Final = 512
 
 
 class _ThreadLaunches(threading.local):
-    """The launches that the thread has collected; None while it runs them."""
+    """The launches that the thread has collected, None while it runs them, and the results that the plan expects."""
 
     launches: list[tuple[str, tuple[Any, ...]]] | None = None
+    results: tuple[TensorMeta, ...] = ()
 
 
 _thread: Final = _ThreadLaunches()
@@ -58,13 +59,25 @@ class PlaceholderBlock:
 
 
 @contextmanager
-def collect_launches() -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
-    """Collect the launches within the block, each function with its arguments, instead of running them."""
+def collect_launches(results: Sequence[TensorMeta] = ()) -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
+    """Collect the launches within the block, each function with its arguments, instead of running them.
+
+    ``results`` describe what the kernel returns, which `collected_results` tells it.
+    """
     launches = _thread.launches = []
+    _thread.results = tuple(results)
     try:
         yield launches
     finally:
-        _thread.launches = None
+        _thread.launches, _thread.results = None, ()
+
+
+def collected_results() -> tuple[TensorMeta, ...] | None:
+    """Return the descriptions of a kernel's results while its launches are collected; None while they run.
+
+    A number that is different in each run of a plan is not known then. Where the results depend on it, they tell of it.
+    """
+    return None if _thread.launches is None else _thread.results
 
 
 def forbid_collecting() -> None:

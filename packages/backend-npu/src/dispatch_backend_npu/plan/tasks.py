@@ -133,7 +133,7 @@ class _LaunchCollector:
     def read(self, index: int, node: Node, kernel: Any) -> NodeTasks | None:
         positional, keywords = node.split()
         try:
-            with collect_launches() as launches:
+            with collect_launches([to_spec(each) for each in node.outputs if each is not None]) as launches:
                 found = kernel(
                     *[self._to_argument(value) for value in positional],
                     **{name: self._to_argument(value) for name, value in keywords.items()},
