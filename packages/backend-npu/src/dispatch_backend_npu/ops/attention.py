@@ -148,10 +148,10 @@ def choose_layout(query: AclArray, *others: AclArray) -> tuple[str, Callable[[Ac
         return "BNSD", lambda array: array
     if row > sample and all(each.spec.strides[1] == each.spec.shape[3] for each in (query, *others)):
         return "SBH", _rows_first
-    return "BSND", lambda array: _permuted(array, (0, 2, 1, 3))
+    return "BSND", lambda array: _permute(array, (0, 2, 1, 3))
 
 
-def _permuted(array: AclArray, order: Sequence[int]) -> AclArray:
+def _permute(array: AclArray, order: Sequence[int]) -> AclArray:
     spec = array.spec
     return array.view([spec.shape[dim] for dim in order], [spec.strides[dim] for dim in order], array.storage_offset)
 

@@ -90,6 +90,7 @@ def _attention(
     enable_gqa: bool = False,
 ) -> Array:
     _check_attention(query, key, value, attn_mask)
+    # See Note [The results of fused attention] in `fused`.
     if takes_fused(query, key, value, attn_mask, dropout_p, is_causal, enable_gqa):
         results: tuple[Array, ...] = aten._scaled_dot_product_efficient_attention.default(
             query, key, value, attn_mask, True, dropout_p, is_causal, scale=scale
