@@ -264,6 +264,20 @@ def test_tangents_and_rows_of_a_batch():
         torchlike.testing.assert_close(transform(x.to("npu")).cpu(), transform(x), rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.no_pipeline(reason="a pipeline runs them later")
+def test_rows_of_a_batch_are_one_call(simulator):
+    x = torchlike.randn(3, 2, 2, 5, 8, device="npu")
+
+    def run():
+        def slope(q):
+            return torchlike.func.grad(lambda q: F.scaled_dot_product_attention(q, q, q).sum())(q)
+
+        return torchlike.func.vmap(slope)(x)
+
+    calls = calls_of(simulator, run)
+    assert (calls.count(FORWARD), calls.count(BACKWARD)) == (1, 1)
+
+
 @pytest.mark.parametrize("drawn", ["no dropout", "dropout"])
 @pytest.mark.parametrize("mask", ["none", "causal", "rows and columns"])
 def test_pipelines_and_captured_functions(mask, drawn):

@@ -89,3 +89,64 @@ def test_attention_of_devices_without_a_kernel_is_composed():
     names = [event.name for event in profile.events]
     assert "aten::scaled_dot_product_attention" in names
     assert not any("efficient" in name for name in names)
+
+
+NAME = "aten::_scaled_dot_product_efficient_attention"
+TAKEN = {
+    "no mask": {},
+    "causal": {"is_causal": True},
+    "mask": {"attn_mask": torchlike.arange(18).reshape(3, 6) % 4 > 0},
+    "mask of columns": {"attn_mask": torchlike.arange(6).reshape(1, 1, 1, 6) % 4 > 0},
+    "scale": {"scale": 0.3},
+    "dropout": {"dropout_p": 0.5},
+}
+LEFT = {
+    "numbers for a mask": {"attn_mask": torchlike.zeros(3, 6)},
+    "all dropped": {"dropout_p": 1.0},
+}
+
+
+@pytest.fixture
+def calls():
+    """Register a kernel for the cpu, as a vendor does, and return the list of its calls."""
+    compose, seen = dc.get_kernel(NAME, "CompositeExplicitAutograd").call_boxed, []
+
+    def kernel(*args, **options):
+        seen.append((*args[3:], options["scale"]))
+        return compose(dc.DispatchKeySet(["CPU"]), *args, **options)
+
+    library = dc.Library("aten", "IMPL", "CPU")
+    library.impl(NAME.partition("::")[2], kernel)
+    yield seen
+    library.close()
+
+
+@pytest.mark.parametrize("case", [*TAKEN, *LEFT])
+def test_attention_goes_to_a_kernel_that_a_device_registers(case, calls):
+    options = TAKEN.get(case) or LEFT.get(case, {})
+    given = [each.detach().float().requires_grad_() for each in draw(2)]
+
+    def run(*given):
+        torchlike.manual_seed(0)
+        y = torchlike.nn.functional.scaled_dot_product_attention(*given, **options, enable_gqa=True)
+        return [y, *torchlike.autograd.grad(y.sin().sum(), given)]
+
+    found = run(*given)
+    assert len(calls) == (case in TAKEN)
+    expected = run(*[each.detach().double().requires_grad_() for each in given])
+    assert len(calls) == (case in TAKEN)
+    if case != "dropout":
+        for one, other in zip(found, expected, strict=True):
+            torchlike.testing.assert_close(one, other.float(), rtol=1e-5, atol=1e-5)
+
+
+def test_a_kernel_is_asked_for_calls_that_fit_it_alone(calls):
+    attend = torchlike.nn.functional.scaled_dot_product_attention
+    q, k, v = (each.detach().float() for each in draw(4))
+    attend(q[0], k[0], v[0])
+    attend(q[:, :, :0], k, v)
+    attend(q, k[:, :1], v[:, :1])
+    attend(q, k, v, torchlike.ones(2, 1, 3, 6, dtype=torchlike.bool))
+    attend(q, k, v[..., :2])
+    attend(*[each.double() for each in (q, k, v)])
+    assert calls == []

@@ -1,84 +1,28 @@
-"""Attention by one function, and its gradient by another one.
-
-Note [Masks of attention]
-    The functions leave scores out where a mask of truth values holds: the negation of torch's. A causal one is kept for the
-    next call; above 2048 rows or columns the functions take a part of it, which they repeat along the diagonal.
-
-Note [Statistics of rows]
-    The function writes the largest score of each row and the sum of exponentials below it, eight times each, and the
-    gradient's reads them. Torch's operator returns the logarithm of the whole sum instead: it is made of the two where a
-    program, or a plan, reads it (`StatisticsBlock`). To the gradient's function it is a largest score, with a sum of 1.
-"""
+"""Attention by one function, and its gradient by another one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, sqrt
-from typing import Any, Final, NamedTuple
+from math import sqrt
+from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes import TensorMeta, cached_rule, contiguous
-from dispatch_core.caches import keep
+from dispatch_aten.shapes import cached_rule, contiguous
 
 from ..aclnn.composition import compose
 from ..aclnn.conditions import is_filled
 from ..aclnn.launch import allocate_result, collected_results, forbid_collecting, launch
-from ..aclnn.pools import clear_at_close
 from ..arrays import AclArray
-from ..runtime.stream import current
+from .attention_masks import Masking, mask_scores
+from .attention_rows import TIMES, StatisticsBlock, add_logarithms, statistics_of
 from .dropout import MaskBlock, bits_of, draw_bits
-from .late_blocks import LateBlock, array_in
+from .late_blocks import array_in
 
 NAME: Final = "_scaled_dot_product_efficient_attention"
 _BACKWARD: Final = f"{NAME}_backward"
 _forward_rule: Final = cached_rule(NAME)
 _backward_rule: Final = cached_rule(_BACKWARD)
-#: How often the functions write each number of a row.
-TIMES: Final = 8
 _WIDEST, _MOST_HEADS, _LONGEST, _MOST_SAMPLES = 768, 256, 1 << 20, 1 << 21
-_COMPRESSED: Final = 2048
-_ALL: Final = (1 << 31) - 1
-#: Below every largest score but that of a row without one.
-_LOWEST: Final = -3.0e38
-
-
-class StatisticsBlock(LateBlock):
-    """The memory of ``log_sumexp``, see Note [Statistics of rows]; it holds the largest scores and the sums."""
-
-    __slots__ = ("is_masked",)
-
-    def __init__(self, spec: TensorMeta, held: tuple[AclArray, ...], *, is_masked: bool) -> None:
-        super().__init__(spec, held)
-        self.is_masked = is_masked
-
-    def fill(self, values: AclArray, *held: AclArray) -> None:
-        """Write the logarithms of the whole sums."""
-        add_logarithms(values, *held, is_masked=self.is_masked)
-
-
-def add_logarithms(values: AclArray, largest: AclArray, sums: AclArray, *, is_masked: bool) -> None:
-    """Write the logarithm of each row's whole sum; it is infinite for a row without a score."""
-    first = [each.view(each.spec.shape[:3], each.spec.strides[:3], 0) for each in (largest, sums)]
-    launch("aclnnLog", first[1], values)
-    launch("aclnnInplaceAdd", values, first[0], 1)
-    if is_masked:
-        is_empty = allocate_result(contiguous(values.spec.shape, ScalarType.Bool))
-        launch("aclnnLtScalar", values, _LOWEST, is_empty)
-        launch("aclnnInplaceMaskedFillScalar", values, is_empty, inf)
-
-
-class Masking(NamedTuple):
-    """Which scores are left out, as the functions take it."""
-
-    mask: AclArray | None
-    after: int
-    precise: int
-    mode: int
-
-    @property
-    def options(self) -> tuple[int, int]:
-        """The numbers of positions before and after its own that a query sees."""
-        return _ALL, self.after
 
 
 def takes(query: AclArray, key: AclArray, value: AclArray) -> bool:
@@ -93,49 +37,6 @@ def takes(query: AclArray, key: AclArray, value: AclArray) -> bool:
         and max(rows, key.spec.shape[2]) <= _LONGEST
         and batch <= _MOST_SAMPLES
     )
-
-
-def _masking(attn_bias: AclArray | None, is_causal: bool, query: AclArray, columns: int) -> Masking:
-    """Return the masking of a call, see Note [Masks of attention]."""
-    batch, heads, rows, _ = query.spec.shape
-    if is_causal:
-        is_long = max(rows, columns) > _COMPRESSED
-        shape = (_COMPRESSED, _COMPRESSED) if is_long else (rows, columns)
-        return Masking(_causal_mask(query, shape), 0, 0, 2 if is_long else 0)
-    if attn_bias is None:
-        return Masking(None, _ALL, 0, 0)
-    given = (1,) * (4 - len(attn_bias.spec.shape)) + attn_bias.spec.shape
-    steps = (0,) * (4 - len(attn_bias.spec.shape)) + attn_bias.spec.strides
-    full = (batch if given[0] > 1 or given[1] > 1 else 1, heads if given[1] > 1 else 1, rows, columns)
-    strides = tuple([0 if size == 1 else step for size, step in zip(given, steps, strict=True)])
-    hidden = allocate_result(contiguous(full, ScalarType.Bool))
-    launch("aclnnLogicalNot", attn_bias.view(full, strides, attn_bias.storage_offset), hidden)
-    return Masking(hidden, _ALL, 2, 1)
-
-
-_masks: Final = clear_at_close({})
-_CAPACITY: Final = 16
-
-
-def _causal_mask(like: AclArray, shape: tuple[int, int]) -> AclArray:
-    """Return the mask of the scores above the diagonal, on the device of ``like``."""
-    if collected_results() is not None:
-        return _make_causal_mask(shape)
-    key = like.block.device, shape
-    mask: AclArray | None = _masks.get(key)
-    if mask is None:
-        mask = _make_causal_mask(shape)
-        # Other streams may work with it from now on.
-        current().synchronize()
-        keep(_masks, key, mask, _CAPACITY)
-    return mask
-
-
-def _make_causal_mask(shape: tuple[int, int]) -> AclArray:
-    ones, mask = (allocate_result(contiguous(shape, ScalarType.Bool)) for _ in range(2))
-    launch("aclnnInplaceOne", ones)
-    launch("aclnnTriu", ones, 1, mask)
-    return mask
 
 
 def choose_layout(query: AclArray, *others: AclArray) -> tuple[str, Callable[[AclArray], AclArray]]:
@@ -217,7 +118,7 @@ def _forward(
     if not takes(query, key, value) or (drops and dropout_p == 1) or (is_causal and attn_bias is not None):
         found: tuple[AclArray, ...] = compose(NAME, *arguments, scale=scale)
         return found
-    masking = _masking(attn_bias, is_causal, query, key.spec.shape[2])
+    masking = mask_scores(attn_bias, is_causal, query, key.spec.shape[2])
     out, bits = allocate_result(specs[0]), None
     if drops:
         bits = draw_bits(query, specs[2].shape, dropout_p)
@@ -232,17 +133,6 @@ def _forward(
         rows = array_in(StatisticsBlock(specs[1], (largest, sums), is_masked=attn_bias is not None))
     kept = allocate_result(specs[2]) if bits is None else array_in(MaskBlock(specs[2], bits, dropout_p))
     return out, rows, kept, allocate_result(specs[3])
-
-
-def statistics_of(rows: AclArray) -> tuple[AclArray, AclArray]:
-    """Return the largest scores and the sums of ``log_sumexp``, see Note [Statistics of rows]."""
-    held = rows.block.held_for(rows) if isinstance(rows.block, StatisticsBlock) else None
-    if held is not None:
-        return held[0], held[1]
-    shape = (*rows.spec.shape, TIMES)
-    one = allocate_result(contiguous((1,), ScalarType.Float))
-    launch("aclnnInplaceOne", one)
-    return rows.view(shape, (*rows.spec.strides, 0), rows.storage_offset), one.view(shape, (0,) * 4, 0)
 
 
 def run_backward(
@@ -320,7 +210,7 @@ def _backward(
         each if asked else allocate_result(contiguous(like.spec.shape, like.spec.dtype))
         for each, asked, like in zip(results, grad_input_mask, (query, key, value), strict=False)
     ]
-    masking = _masking(mask, is_causal, query, key.spec.shape[2])
+    masking = mask_scores(mask, is_causal, query, key.spec.shape[2])
     statistics = statistics_of(logsumexp)
     given = grad_out_, query, key, value, out, statistics, grads, masking, bits
     run_backward(*given, 1 - dropout_p if drops else 1.0, _scale(query, scale))

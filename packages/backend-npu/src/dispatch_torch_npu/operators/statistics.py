@@ -1,7 +1,7 @@
 """The statistics of attention's rows, which the device's function writes beside its output.
 
 The operator ``npu::attention_statistics`` reads them where ``log_sumexp`` still holds them: see Note [Statistics of rows] in
-``dispatch_backend_npu.ops.attention``.
+``dispatch_backend_npu.ops.attention_rows``.
 """
 
 from __future__ import annotations
