@@ -328,3 +328,32 @@ def test_work_on_another_stream_uses_the_mask_that_is_kept():
         with torchlike.npu.stream(stream):
             y = F.scaled_dot_product_attention(x, x, x, is_causal=True)
             torchlike.testing.assert_close(y.cpu(), expected, rtol=2e-5, atol=2e-5)
+
+
+def train(steps=3):
+    """Return the losses of a transformer's steps, and its parameters after them."""
+    nn = torchlike.nn
+    torchlike.manual_seed(0)
+    layers = [nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=first) for first in (True, False)]
+    model = nn.Sequential(*layers).to("npu")
+    optimizer = torchlike.optim.SGD(model.parameters(), 0.1)
+    x = torchlike.randn(3, 9, 32).to("npu")
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = (model(x) - x).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses, [each.detach().cpu() for each in model.parameters()]
+
+
+@pytest.mark.no_pipeline(reason="counts functions")
+def test_training_steps_are_those_without_the_function(simulator, monkeypatch):
+    results = {}
+    assert calls_of(simulator, lambda: results.update(fused=train())).count(BACKWARD) == 6
+    monkeypatch.setattr("dispatch_aten.families.attention.composites.takes_fused", lambda *given: False)
+    assert FORWARD not in calls_of(simulator, lambda: results.update(parts=train()))
+    torchlike.testing.assert_close(*[torchlike.tensor(each) for each, _ in results.values()])
+    for one, other in zip(*[parameters for _, parameters in results.values()], strict=True):
+        torchlike.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)

@@ -28,7 +28,7 @@ def _merge_mask(call: BatchedCall) -> Any:
 
 def _attention(call: BatchedCall) -> Any:
     samples = call.shape("query")[0]
-    changed = {
+    changed: dict[str, Any] = {
         name: _merge(call.with_batch(name)) for name in _OF_SAMPLES if name in call.values and call.shape(name) != (0,)
     }
     for name in ("attn_bias", "philox_seed", "philox_offset"):
