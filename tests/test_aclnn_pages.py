@@ -205,3 +205,26 @@ def test_types_of_one_witness_alone_are_doubtful(pages):
     assert pages.weigh(None, source) == (source, frozenset())
     assert pages.weigh(None, None) is None
     assert pages.weigh(page, frozenset({"Bool"})) == (page, {"Bool"})
+
+
+def test_a_table_of_products_and_the_definition_tell_the_chips_of_an_older_page(pages, tmp_path):
+    folder = tmp_path / "relu" / "docs"
+    folder.mkdir(parents=True)
+    table = """|产品|是否支持|
+|:---|:---:|
+|<term>Atlas A3 训练系列产品/Atlas A3 推理系列产品</term>|      ×     |
+|<term>Atlas A2 训练系列产品</term>|      √     |
+|<term>Atlas 训练系列产品</term>|      √     |
+"""
+    head, _, rest = PAGE.partition("<!-- npu=")
+    text = f"{head}{table}\n{rest[rest.index('## 函数原型') :]}".format(out="FLOAT", blocks="")
+    (folder / "aclnnRelu&aclnnInplaceRelu.md").write_text(text, encoding="utf-8")
+
+    def chips():
+        return pages.Page("aclnnRelu", pages.pages([tmp_path])["aclnnRelu"]).chips
+
+    assert sorted(chips()) == ["910", "910B"]
+    definition = tmp_path / "relu" / "op_host" / "relu_def.cpp"
+    definition.parent.mkdir()
+    definition.write_text('this->AICore().AddConfig("ascend910_93", config);', encoding="utf-8")
+    assert sorted(chips()) == ["910", "910B", "910_93"]

@@ -3,16 +3,21 @@
 python tools/read_aclnn_pages.py FOLDER...           # clones of the toolkit's public repositories: writes the table
 python tools/read_aclnn_pages.py --check FOLDER...   # fails where it is out of date
 
-The repositories are ops-math, ops-nn and ops-cv of CANN; the table was made from these commits of August 2026:
+The repositories are ops-math, ops-nn, ops-cv and ops-transformer of CANN; the table was made from these commits, the first
+three of August 2026, the last of November 2025:
 
-    ops-math  c41933244c31e44fd496e3bb3212164f8c48c214
-    ops-nn    e5c3fa9327ea95ba26d06227e746923580d10921
-    ops-cv    6ae87653464d2afb064c829e529abba2e278b0c4
+    ops-math         c41933244c31e44fd496e3bb3212164f8c48c214
+    ops-nn           e5c3fa9327ea95ba26d06227e746923580d10921
+    ops-cv           6ae87653464d2afb064c829e529abba2e278b0c4
+    ops-transformer  c29bc1069d3252c641e2aa059ec88f392d3f05ac
 
 There are two witnesses. A function's page (``docs/aclnn*.md``) has a table of arguments with their types, and blocks that
 are marked with the chips to which they apply. The function's source refuses types itself, see ``read_aclnn_sources``; where
 it refuses nothing, it is not a witness. A type is taken that both have, and those that one of them has are doubtful; where
 they have none in common, the page counts.
+
+A page of the older form has a table of products in place of the marks of chips. Of these the definition of the operator is
+the second witness, which names the chips that its kernels are built for; a chip counts that one of the two has.
 
 The table has facts alone: names of functions, arguments, chips and types.
 """
@@ -37,6 +42,22 @@ from dispatch_backend_npu.aclnn.table import PARAMETERS
 
 #: The pages' marks of chips → families.
 FAMILIES: Final = {"910": "910", "910b": "910B", "A3": "910_93", "310p": "310P", "310b": "310B", "950": "950"}
+
+#: Products of the older pages' tables, and names in definitions of operators → the pages' marks.
+PRODUCTS: Final = {
+    "Atlas A3 训练系列产品/Atlas A3 推理系列产品": "A3",
+    "Atlas A2 训练系列产品": "910b",
+    "Atlas 200I/500 A2 推理产品": "310b",
+    "Atlas 推理系列产品": "310p",
+    "Atlas 训练系列产品": "910",
+}
+DEFINED: Final = {
+    "ascend910_93": "A3",
+    "ascend910b": "910b",
+    "ascend310b": "310b",
+    "ascend310p": "310p",
+    "ascend910": "910",
+}
 
 #: The pages' names of types → names of `ScalarType`; None where it has none.
 TYPES: Final[dict[str, str | None]] = {
@@ -324,10 +345,24 @@ def pages(folders: list[Path]) -> dict[str, str]:
             if "experimental" in path.parts or path.parent.name != "docs":
                 continue
             # The pages mix full-width punctuation with that of ASCII.
-            text = unicodedata.normalize("NFKC", path.read_text(encoding="utf-8"))
+            text = _mark_products(unicodedata.normalize("NFKC", path.read_text(encoding="utf-8")), path)
             for name in unicodedata.normalize("NFKC", path.stem).split("&"):
                 found.setdefault(name.strip(), text)
     return found
+
+
+def _mark_products(text: str, path: Path) -> str:
+    """Return a page of the older form with the marks of the newer one; the definition lies beside the page's folder."""
+    head, title, rest = text.partition("产品支持情况\n")
+    table, heading, after = rest.partition("\n## ")
+    if "npu=" in table:
+        return text
+    marks = {PRODUCTS[row[0]] for row in _markdown_rows(table) if row[0] in PRODUCTS and row[-1] == "√"}
+    for definition in (path.parent.parent / "op_host").glob("*_def.cpp"):
+        names = re.findall(r'AddConfig\("(\w+)"', definition.read_text(encoding="utf-8"), re.ASCII)
+        marks |= {DEFINED[each] for each in names if each in DEFINED}
+    blocks = "".join(f'\n<!-- npu="{each}" id0 -->支持<!-- end id0 -->' for each in sorted(marks))
+    return f"{head}{title}{blocks}{heading}{after}"
 
 
 def source_types(sources: Sources, function: str, argument: str, chip: str) -> frozenset[str] | None:

@@ -319,6 +319,7 @@ COMPARED_ELSEWHERE = set(
     """
 _linalg_eigh _linalg_eigvals _linalg_svd linalg_eig linalg_eigh linalg_eigvals linalg_svd svd linalg_qr qr
 empty_permuted slice_inverse mkldnn_rnn_layer mkldnn_rnn_layer_backward _fused_rms_norm _fused_rms_norm_backward
+_scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward
 """.split()
 )
 

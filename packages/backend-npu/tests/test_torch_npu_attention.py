@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import dispatch_core as dc
 import torchlike
 from dispatch_torch_npu import NotServedError, npu_fusion_attention
 
@@ -54,7 +55,7 @@ def test_layouts_and_groups_of_heads(layout, heads):
     check(found[1], np.broadcast_to(largest, (2, 4, 5, 8)))
     check(found[2], np.broadcast_to(total, (2, 4, 5, 8)))
     assert found[1].dtype is found[2].dtype is torchlike.float32
-    assert found[3].numel() == 0 and found[4:] == (0, 0, 0)
+    assert found[3].numel() == 0 and found[4:] == (0, 0, 2 * 4 * 5 * 7)
 
 
 ROWS, COLUMNS = np.arange(5)[:, None], np.arange(7)
@@ -125,6 +126,61 @@ def test_dropout_keeps_a_share_of_the_weights():
     assert 0.7 < kept.float().mean().item() < 0.8
     check(found[0][kept], np.full(int(kept.sum()), 1 / 32 / 0.75))
     assert found[6] == 4 * 32 * 32
+
+
+@pytest.mark.no_pipeline(reason="a pipeline draws later")
+def test_seed_and_offset_are_those_of_the_draw():
+    x = torchlike.ones(1, 2, 8, 16, device="npu")
+    torchlike.npu.manual_seed(7)
+    torchlike.rand(10, device="npu")
+    found = npu_fusion_attention(x, x, x, 2, "BNSD", keep_prob=0.5)
+    assert found[4:] == (7, 12, 2 * 8 * 8)
+    assert npu_fusion_attention(x, x, x, 2, "BNSD", keep_prob=0.5)[5] == 12 + 2 * 8 * 8
+
+
+@pytest.mark.no_pipeline(reason="a pipeline runs them later")
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("mode", [0, 2, 3])
+def test_the_device_has_a_function_for_it_and_its_gradient(layout, mode, simulator):
+    arrays = [LAYOUTS[layout](draw(2, 4, 5, 8, seed=number)) for number in range(3)]
+    tensors = [each.requires_grad_() for each in to_npu(*arrays)]
+    mask = to_npu(TRIANGLE)[0] if mode else None
+
+    def run():
+        return npu_fusion_attention(*tensors, 4, layout, atten_mask=mask, scale=0.5, sparse_mode=mode)
+
+    ones = torchlike.ones_like(run()[0])
+    torchlike.npu.synchronize()
+    simulator.reset()
+    torchlike.autograd.grad(run()[0], tensors, ones)
+    calls = [name for name in simulator.log() if name.startswith("aclnn") and not name.endswith("WorkspaceSize")]
+    assert calls == [
+        "aclnnFlashAttentionScore",
+        "aclnnFlashAttentionScoreGrad",
+    ]
+
+
+def test_statistics_are_right_in_pipelines_and_transforms():
+    x = draw(2, 2, 5, 8)
+    _, largest, total = attend(x, x, x, 0.5)
+    (tensor,) = to_npu(x)
+    with dc.pipeline():
+        found = npu_fusion_attention(tensor, tensor, tensor, 2, "BNSD", scale=0.5)
+        check(found[1][..., :1], largest)
+        check(found[2][..., :1], total)
+    rows = torchlike.vmap(lambda q: npu_fusion_attention(q, q, q, 2, "BNSD", scale=0.5)[:3])(tensor.unsqueeze(1))
+    check(rows[1][:, 0, ..., :1], largest)
+    captured = torchlike.capture(lambda: npu_fusion_attention(tensor, tensor, tensor, 2, "BNSD", scale=0.5)[:3])
+    for _ in range(3):
+        check(captured()[2][..., :1], total)
+
+
+def test_autocast_calls_it_in_16_bits():
+    (q,) = to_npu(draw(1, 2, 3, 4))
+    with torchlike.autocast("npu", torchlike.float16):
+        found = npu_fusion_attention(q, q.half(), q, 2, "BNSD")
+    assert found[0].dtype is torchlike.float16
+    np.testing.assert_allclose(found[0].float().cpu().numpy(), attend(*[q.cpu().numpy()] * 3, 1.0)[0], atol=0.02)
 
 
 def test_half_precision_keeps_its_dtype():

@@ -93,6 +93,9 @@ BY_HAND: Final = {
     ".ops.normalization": """
         _fused_rms_norm_backward
     """,
+    ".ops.attention": """
+        _scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward
+    """,
     ".ops.selection": """
         nonzero masked_select masked_scatter_
     """,

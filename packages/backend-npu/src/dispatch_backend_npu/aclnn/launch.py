@@ -10,7 +10,7 @@ Note [Collecting launches]
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,11 +31,12 @@ _CAPACITY: Final = 512
 
 
 class _ThreadLaunches(threading.local):
-    """The launches that the thread has collected; None while it runs them."""
+    """The launches that the thread has collected, None while it runs them, and the results that the plan expects."""
 
     launches: list[tuple[str, tuple[Any, ...]]] | None = None
     #: Whether they may have numbers that are drawn at each run.
     takes_draws = False
+    results: tuple[TensorMeta, ...] = ()
 
 
 _thread: Final = _ThreadLaunches()
@@ -70,17 +71,28 @@ class LateDraw(int):
 
 
 @contextmanager
-def collect_launches(*, takes_draws: bool = False) -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
+def collect_launches(
+    results: Sequence[TensorMeta] = (), *, takes_draws: bool = False
+) -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
     """Collect the launches within the block, each function with its arguments, instead of running them.
 
-    With ``takes_draws`` they may draw random numbers, of which seed and offset are a `LateDraw`.
+    ``results`` describe what the kernel returns, which `collected_results` tells it. With ``takes_draws`` launches may draw
+    random numbers, of which seed and offset are a `LateDraw`.
     """
     launches = _thread.launches = []
-    _thread.takes_draws = takes_draws
+    _thread.results, _thread.takes_draws = tuple(results), takes_draws
     try:
         yield launches
     finally:
-        _thread.launches = None
+        _thread.launches, _thread.results = None, ()
+
+
+def collected_results() -> tuple[TensorMeta, ...] | None:
+    """Return the descriptions of a kernel's results while its launches are collected; None while they run.
+
+    A number that is different in each run of a plan is not known then. Where the results depend on it, they tell of it.
+    """
+    return None if _thread.launches is None else _thread.results
 
 
 def forbid_collecting() -> None:

@@ -321,6 +321,15 @@ BatchNormBackward(T gradOut, T input, T weight, T runningMean, T runningVar, T s
 double eps, BA outputMask, T! gradInput, T! gradWeight, T! gradBias)
 RmsNorm(T x, T gamma, double epsilon, T yOut, T rstdOut)
 RmsNormGrad(T dy, T x, T rstd, T gamma, T dxOut, T dgammaOut)
+# Attention.
+FlashAttentionScore(T query, T key, T value, T realShiftOptional, T dropMaskOptional, T paddingMaskOptional, \
+T attenMaskOptional, IA prefixOptional, double scaleValue, double keepProb, int64_t preTokens, int64_t nextTokens, \
+int64_t headNum, char* inputLayout, int64_t innerPrecise, int64_t sparseMode, T softmaxMaxOut, T softmaxSumOut, \
+T softmaxOutOut, T attentionOutOut)
+FlashAttentionScoreGrad(T query, T keyIn, T value, T dy, T pseShiftOptional, T dropMaskOptional, T paddingMaskOptional, \
+T attenMaskOptional, T softmaxMaxOptional, T softmaxSumOptional, T softmaxInOptional, T attentionInOptional, \
+IA prefixOptional, double scaleValue, double keepProb, int64_t preTokens, int64_t nextTokens, int64_t headNum, \
+char* inputLayout, int64_t innerPrecise, int64_t sparseMode, T dqOut, T dkOut, T dvOut, T dpseOut)
 # Losses.
 NLLLoss(T self, T target, T weight, int64_t reduction, int64_t ignoreIndex, T! out, T! totalWeightOut)
 NLLLossBackward(T gradOutput, T self, T target, T weight, int64_t reduction, int64_t ignoreIndex, T totalWeight, T! out)

@@ -26,16 +26,19 @@ _LONGEST: Final = 1 << 20
 _LEAST: Final = 2.0**-24
 
 
-def take_offset(array: AclArray, generator: Generator | None = None) -> tuple[CallInteger, CallInteger]:
-    """Return seed and offset to draw a number for each element, from the generator of the array's device by default.
+def take_offset(
+    array: AclArray, generator: Generator | None = None, *, numel: int | None = None
+) -> tuple[CallInteger, CallInteger]:
+    """Return seed and offset to draw a number for each element, or ``numel``, from a generator of the array's device.
 
     Raises ``OperatorError`` for the generator of another type of device.
     """
-    late: Any = collect_draw(generator, array.spec.numel)
+    count = array.spec.numel if numel is None else numel
+    late: Any = collect_draw(generator, count)
     if late is not None:
         return late[0], late[1]
     with hold_engine(Device("npu", array.block.device), generator) as engine:
-        seed, offset = engine.take(array.spec.numel)
+        seed, offset = engine.take(count)
     return CallInteger(seed), CallInteger(offset)
 
 

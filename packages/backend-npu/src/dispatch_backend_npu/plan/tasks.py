@@ -141,7 +141,8 @@ class _LaunchCollector:
     def read(self, index: int, node: Node, kernel: Any) -> NodeTasks | None:
         positional, keywords = node.split()
         try:
-            with collect_launches(takes_draws=self._takes_draws) as launches:
+            results = [to_spec(each) for each in node.outputs if each is not None]
+            with collect_launches(results, takes_draws=self._takes_draws) as launches:
                 found = kernel(
                     *[self._to_argument(value) for value in positional],
                     **{name: self._to_argument(value) for name, value in keywords.items()},
@@ -193,7 +194,7 @@ class _LaunchCollector:
     def _keep_masks(self) -> None:
         """Give the masks that the node has made bits that later nodes find."""
         for index, mask in self._masks.items():
-            bits: Any = mask.bits
+            bits: Any = None if mask.held is None else mask.held[0]
             if isinstance(bits.block, PlaceholderBlock):
                 array: Any = object.__new__(AclArray)
                 array.block = next(each for each in self._temporaries if each.index == self._index_of(bits))

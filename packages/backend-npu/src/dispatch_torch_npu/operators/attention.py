@@ -1,22 +1,25 @@
-"""Attention: ``npu_fusion_attention`` as a composition around ``scaled_dot_product_attention``.
+"""Attention: ``npu_fusion_attention`` around the operator of ``scaled_dot_product_attention``.
 
 Note [The results of attention]
     Seven, as in torch_npu: the output; the largest score of each row and the sum of the exponentials below it, eight times
-    each, in float32; an empty tensor that torch_npu keeps for later; three numbers. The statistics are computed from the
-    scores a second time, because the attention of torch's does not give them. The numbers tell the device's generator how
-    to draw a dropout mask again: seed and offset are 0 here, where no such mask can be drawn again, and the third is the
-    mask's number of elements.
+    each, in float32; an empty tensor that torch_npu keeps for later; three numbers. The device's function has written the
+    statistics beside the output; where a call is composed, or a pipeline computes it, they are computed from the scores a
+    second time. The numbers are seed and offset from which the device's generator has drawn dropout, and the number of the
+    scores. Without dropout, and in pipelines, whose draws come later, seed and offset are 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
+import dispatch_core as dc
 import torchlike
 from torchlike import Tensor
 
 from ..refusals import refuse
-from .masks import hidden_positions
+from .masks import check_mask, hidden_positions, is_triangle
+from .statistics import read_statistics
 
 __all__ = ["npu_fusion_attention"]
 
@@ -105,24 +108,56 @@ def npu_fusion_attention(
             refuse(f"npu_fusion_attention({name}=...)", reason, hint)
     if not 0 < keep_prob <= 1:
         raise ValueError(f"keep_prob is {keep_prob}; it is above 0 and at most 1")
+    start = _place_of_draw(query.device) if keep_prob < 1 else (0, 0)
     queries = _split(query, head_num, input_layout, "query")
     heads = _count_heads(query, key, head_num, input_layout)
     keys, values = (_split(each, heads, input_layout, name) for each, name in ((key, "key"), (value, "value")))
-    hidden = hidden_positions(
-        atten_mask, sparse_mode, pre_tockens, next_tockens, queries.shape[2], keys.shape[2], query.device
-    )
-    output = torchlike.nn.functional.scaled_dot_product_attention(
-        queries,
-        keys,
-        values,
-        None if hidden is None else ~hidden,
-        dropout_p=1 - keep_prob,
-        scale=scale,
-        enable_gqa=heads != head_num,
-    )
-    largest, total = _measure(queries, keys, hidden, scale)
-    drawn = queries.shape[0] * head_num * queries.shape[2] * keys.shape[2] if keep_prob < 1 else 0
-    return _join(output, input_layout), largest, total, query.new_empty(0), 0, 0, drawn
+    queries, keys, values = _cast(queries, keys, values)
+    rows, columns = queries.shape[2], keys.shape[2]
+    check_mask(atten_mask, sparse_mode, rows, columns)
+    places = atten_mask, sparse_mode, pre_tockens, next_tockens, rows, columns, query.device
+    is_causal = atten_mask is not None and is_triangle(sparse_mode, rows, columns)
+    hidden = None if is_causal else hidden_positions(*places)
+    shown = None if hidden is None else ~hidden
+    grouped = heads != head_num
+    arguments = queries, keys, values, shown, 1 - keep_prob, is_causal
+    statistics: Sequence[Tensor] = ()
+    if _has_function(queries, keys, values):
+        output, sums, *_ = torchlike.ops.aten._scaled_dot_product_efficient_attention(
+            *arguments[:4], True, *arguments[4:], scale=scale
+        )
+        statistics = read_statistics(sums)
+    else:
+        attend = torchlike.nn.functional.scaled_dot_product_attention
+        output = attend(*arguments, scale=scale, enable_gqa=grouped)
+    largest, total = statistics or _measure(queries, keys, hidden_positions(*places), scale)
+    scores = queries.shape[0] * head_num * rows * columns
+    return _join(output, input_layout), largest, total, query.new_empty(0), *start, scores
+
+
+_TAKEN: Final = (torchlike.float32, torchlike.float16, torchlike.bfloat16)
+
+
+def _cast(*tensors: Tensor) -> list[Tensor]:
+    """Return tensors as autocast has them."""
+    if tensors[0].device.type != "npu" or not torchlike.is_autocast_enabled("npu"):
+        return list(tensors)
+    dtype = torchlike.get_autocast_dtype("npu")
+    return [each.to(dtype) if each.dtype in _TAKEN else each for each in tensors]
+
+
+def _has_function(queries: Tensor, keys: Tensor, values: Tensor) -> bool:
+    """Return whether the device has a function for attention of these."""
+    is_filled = bool(queries.numel() and keys.numel())
+    return queries.device.type == "npu" and queries.dtype in _TAKEN and is_filled and keys.shape == values.shape
+
+
+def _place_of_draw(device: torchlike.device) -> tuple[int, int]:
+    """Return seed and offset from which the next draw of a device begins; zeros where that is not known yet."""
+    if device.type != "npu" or dc.current_pipeline() is not None:
+        return 0, 0
+    state = bytes(torchlike.npu.get_rng_state(device).tolist())
+    return int.from_bytes(state[:8], "little"), int.from_bytes(state[8:16], "little")
 
 
 _PACKED: Final = "packed sequences of several lengths (the layout TND) are not computed"

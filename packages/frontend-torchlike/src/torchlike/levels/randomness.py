@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_aten.decompositions import EXPLICIT
 from dispatch_core.frontends import call_signature
 
 from ..functions.arrangements import broadcast_shapes
@@ -46,6 +47,7 @@ _BY_VALUE: Final = frozenset(
 )
 #: Composites that draw into a tensor of their own, which has to be of all rows.
 _DROPOUTS: Final = frozenset({"alpha_dropout", "feature_dropout", "feature_alpha_dropout"})
+_ATTENTION: Final = "_scaled_dot_product_efficient_attention"
 #: Those that draw along their last dimension, and take one more in front of it.
 _BY_ROW: Final = frozenset({"multinomial", "_sample_dirichlet"})
 
@@ -65,6 +67,9 @@ def run_random(op: Any, values: tuple[Any, ...], level: Any) -> tuple[Any] | Non
     signature = call_signature(op)
     if name == "native_dropout" and values[2] is False:
         return None
+    if name == _ATTENTION and values[5]:
+        # Its parts draw as they are told to.
+        return (EXPLICIT[name](*values[:-1], scale=values[-1]),)
     if name in _DROPOUTS:
         if level.randomness != "different" or level.owns(values[0]):
             return None

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 __all__ = ["FUNCTIONS", "conjugate", "functions_for"]
 
 _KINDS: Final = (
-    *("activation", "complex_numbers", "convolution", "fft", "indexing", "linalg", "loss", "matmul", "normalization"),
+    *(
+        "activation",
+        "attention",
+        "complex_numbers",
+        "convolution",
+        "fft",
+        "indexing",
+        "linalg",
+        "loss",
+        "matmul",
+        "normalization",
+    ),
     *("pointwise", "pooling", "reduction", "scatter", "special", "view"),
 )
 _MODULES: Final = (

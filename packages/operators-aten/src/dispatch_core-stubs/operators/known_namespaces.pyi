@@ -194,6 +194,12 @@ class _aten__sample_dirichlet(OpOverloadPacket):
 class _aten__scaled_dot_product_attention_math(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, query: Any, key: Any, value: Any, attn_mask: Any | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, dropout_mask: Any | None = None, *, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> tuple[Any, Any]: ...
+class _aten__scaled_dot_product_efficient_attention(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, query: Any, key: Any, value: Any, attn_bias: Any | None, compute_log_sumexp: builtins.bool, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, *, scale: builtins.float | None = None) -> tuple[Any, Any, Any, Any]: ...
+class _aten__scaled_dot_product_efficient_attention_backward(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, grad_out_: Any, query: Any, key: Any, value: Any, attn_bias: Any, out: Any, logsumexp: Any, philox_seed: Any, philox_offset: Any, dropout_p: builtins.float, grad_input_mask: builtins.bool | Sequence[builtins.bool], is_causal: builtins.bool = False, *, scale: builtins.float | None = None) -> tuple[Any, Any, Any, Any]: ...
 class _aten__softmax(OpOverloadPacket):
     default: OpOverload
     out: OpOverload
@@ -6318,6 +6324,8 @@ class _aten:
     _safe_softmax: _aten__safe_softmax
     _sample_dirichlet: _aten__sample_dirichlet
     _scaled_dot_product_attention_math: _aten__scaled_dot_product_attention_math
+    _scaled_dot_product_efficient_attention: _aten__scaled_dot_product_efficient_attention
+    _scaled_dot_product_efficient_attention_backward: _aten__scaled_dot_product_efficient_attention_backward
     _softmax: _aten__softmax
     _softmax_backward_data: _aten__softmax_backward_data
     _standard_gamma: _aten__standard_gamma

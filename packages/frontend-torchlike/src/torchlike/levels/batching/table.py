@@ -11,6 +11,7 @@ from dispatch_aten.families import broadcasts
 from dispatch_aten.variants import functional_of, is_inplace
 
 from . import (
+    attention,
     convolutions,
     factories,
     folding,
@@ -39,6 +40,7 @@ _MODULES: Final = (
     products,
     convolutions,
     normalizations,
+    attention,
     folding,
     losses,
     matrices,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten, cast, ndim, numel
 from dispatch_aten.dtypes import ScalarType, bool_, float32
 from dispatch_aten.errors import OperatorError
 
-if TYPE_CHECKING:
-    pass
+from .fused import takes_fused
 
 _MINUS_INFINITY: Final = float("-inf")
 _ATTENTION: Final = "aten::scaled_dot_product_attention"
@@ -91,6 +90,12 @@ def _attention(
     enable_gqa: bool = False,
 ) -> Array:
     _check_attention(query, key, value, attn_mask)
+    # See Note [The results of fused attention] in `fused`.
+    if takes_fused(query, key, value, attn_mask, dropout_p, is_causal, enable_gqa):
+        results: tuple[Array, ...] = aten._scaled_dot_product_efficient_attention.default(
+            query, key, value, attn_mask, True, dropout_p, is_causal, scale=scale
+        )
+        return results[0]
     # torch computes the usual case in one pass, whose result lies in memory as the query does.
     fused = (
         not dropout_p
