@@ -96,6 +96,9 @@ BY_HAND: Final = {
     ".ops.selection": """
         nonzero masked_select masked_scatter_
     """,
+    ".ops.counting": """
+        _unique2 unique_consecutive unique_dim bincount one_hot repeat_interleave.Tensor
+    """,
     ".ops.indexing": """
         index.Tensor index_put_ masked_fill.Scalar masked_fill.Tensor masked_fill_.Scalar masked_fill_.Tensor
         embedding_dense_backward cat
@@ -116,3 +119,26 @@ PRIMS: Final[dict[str, Kernel]] = {
     for name, module in (("device_get", ".ops.copy"), ("device_put", ".ops.copy"), ("adam_", ".ops.optimizers"))
 }
 """The kernels of the ``prims`` namespace."""
+
+#: Composite → the operators that it calls, whose changes send its calls that way.
+_PARTS: Final = {
+    "mish_backward": "softplus tanh sigmoid mul.Tensor rsub.Scalar add.Tensor",
+    "isclose": """
+        eq.Tensor logical_or logical_and isnan isfinite add.Scalar mul.Scalar abs sub.Tensor le.Tensor
+    """,
+    "nansum": "isnan masked_fill.Scalar sum.dim_IntList",
+    "trace": "diagonal sum",
+    "renorm": """
+        linalg_vector_norm add.Scalar reciprocal mul.Scalar gt.Scalar where.ScalarOther mul.Tensor contiguous
+    """,
+    "repeat_interleave.self_Tensor": "flatten.using_ints reshape expand index_select repeat_interleave.Tensor",
+}
+
+SHORT_WAYS: Final[dict[str, tuple[Kernel, dict[str, Any]]]] = {
+    name: (
+        _make_module_kernel(name, ".ops.short_ways", "SHORT_WAYS"),
+        {"parts": parts.split(), "autograd": name == "isclose"},
+    )
+    for name, parts in _PARTS.items()
+}
+"""Composite → the function that serves its plain calls, and the options of ``Library.short_way``."""

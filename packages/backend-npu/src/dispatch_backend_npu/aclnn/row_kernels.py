@@ -47,6 +47,7 @@ _NAMES: Final = {
     "ROUNDING": {None: 0, "trunc": 1, "floor": 2},
     "PRECISION": {ScalarType.Float: 1},
     "REDUCTIONS": {"sum": 1, "prod": 2},
+    "QR_MODES": {"reduced": 0, "complete": 1, "r": 2},
     "all": all,
     "any": any,
     "bool": bool,
