@@ -93,6 +93,9 @@ BY_HAND: Final = {
     ".ops.normalization": """
         _fused_rms_norm_backward
     """,
+    ".ops.batch_norm": """
+        _native_batch_norm_legit.no_stats _native_batch_norm_legit_functional native_batch_norm_backward
+    """,
     ".ops.selection": """
         nonzero masked_select masked_scatter_
     """,

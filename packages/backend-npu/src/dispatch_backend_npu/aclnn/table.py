@@ -705,7 +705,7 @@ out) where is_filled(grad_output) and is_scale(input_size, output_size, scales_h
 im2col                      Im2col(self, kernel_size, dilation, padding, stride, out) where is_filled(self)
 col2im                      Im2colBackward(self, output_size, kernel_size, dilation, padding, stride, out) where \
 is_filled(self)
-# Normalisation. What a training of batch norm saves differs between devices, so that it is composed.
+# Normalisation.
 native_layer_norm           LayerNorm(input, normalized_shape, weight, bias, eps, out0, out1, out2) where is_filled(input)
 native_layer_norm_backward  LayerNormBackward(grad_out, input, normalized_shape, mean, rstd, weight, bias, \
 output_mask, out0, out1, out2) where \
@@ -716,8 +716,6 @@ native_group_norm_backward  GroupNormBackward(grad_out, input, mean, rstd, weigh
 out0, out1, out2) where is_filled(input) and weight is not None and C <= 240000 and C // group <= 8000
 _native_batch_norm_legit_no_training BatchNorm(input, weight, bias, running_mean, running_var, False, momentum, eps, \
 out0, out1, out2) where is_filled(input)
-native_batch_norm_backward  BatchNormBackward(grad_out, input, weight, running_mean, running_var, save_mean, \
-save_invstd, train, eps, output_mask, out0, out1, out2) where is_filled(input) and not train
 _fused_rms_norm             RmsNorm(input, weight, 2.0 ** -23 if eps is None else eps, out0, out1) where \
 is_filled(input) and is_factor(weight, input)
 # Losses.
