@@ -248,3 +248,39 @@ def test_factors_of_matrices_have_gradients_and_leave_the_host(simulator, host_c
     assert_like(results[1], results[0], 1e-3)
     assert "aclnnLinalgQr" in operators(simulator)
     assert "aten::linalg_qr" not in host_calls()
+
+
+#: Composite → a call of it that comes to each of its parts.
+COMPOSITES = {
+    "mish_backward": lambda aten, x, y, times: aten.mish_backward(x, y),
+    "isclose": lambda aten, x, y, times: aten.isclose(x, y, 1e-5, 1e-8, True),
+    "nansum": lambda aten, x, y, times: aten.nansum(x, [0]),
+    "trace": lambda aten, x, y, times: aten.trace(x),
+    "renorm": lambda aten, x, y, times: aten.renorm(x, 2, 0, 0.5),
+    "repeat_interleave.self_Tensor": lambda aten, x, y, times: (
+        aten.repeat_interleave.self_Tensor(x, times, 0),
+        aten.repeat_interleave.self_Tensor(x, times),
+    ),
+}
+
+
+@pytest.mark.no_pipeline(reason="asks which operators the dispatcher calls")
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_a_short_way_names_the_parts_of_its_composite(name, npu):
+    from dispatch_backend_npu.kernels import SHORT_WAYS
+    from torchlike.utils._python_dispatch import TorchDispatchMode
+
+    assert COMPOSITES.keys() == SHORT_WAYS.keys()
+    called = set()
+
+    class Parts(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            called.add(func.name.removeprefix("aten::"))
+            return func(*args, **(kwargs or {}))
+
+    x, y = draw((3, 3), "float32").to("npu"), draw((3, 3), "float32", 4).to("npu")
+    times = torchlike.tensor(2, device="npu")
+    with Parts():
+        COMPOSITES[name](torchlike.ops.aten, x, y, times)
+    _, options = SHORT_WAYS[name]
+    assert called <= set(options["parts"])

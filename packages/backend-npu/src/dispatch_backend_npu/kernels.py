@@ -127,14 +127,15 @@ PRIMS: Final[dict[str, Kernel]] = {
 _PARTS: Final = {
     "mish_backward": "softplus tanh sigmoid mul.Tensor rsub.Scalar add.Tensor",
     "isclose": """
-        eq.Tensor logical_or logical_and isnan isfinite add.Scalar mul.Scalar abs sub.Tensor le.Tensor
+        eq.Tensor logical_or logical_and isnan isfinite add.Scalar add.Tensor mul.Scalar mul.Tensor abs sub.Tensor le.Tensor
     """,
     "nansum": "isnan masked_fill.Scalar sum.dim_IntList",
     "trace": "diagonal sum",
     "renorm": """
-        linalg_vector_norm add.Scalar reciprocal mul.Scalar gt.Scalar where.ScalarOther mul.Tensor contiguous
+        linalg_vector_norm add.Scalar add.Tensor reciprocal mul.Scalar gt.Scalar where.ScalarOther where.self new_full
+        mul.Tensor contiguous
     """,
-    "repeat_interleave.self_Tensor": "flatten.using_ints reshape expand index_select repeat_interleave.Tensor",
+    "repeat_interleave.self_Tensor": "flatten.using_ints reshape view expand index_select repeat_interleave.Tensor",
 }
 
 SHORT_WAYS: Final[dict[str, tuple[Kernel, dict[str, Any]]]] = {
