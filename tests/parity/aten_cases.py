@@ -229,6 +229,7 @@ CASES = [
     case("mse_loss_backward", lambda r: (r.f(), r.f(4, 3), r.f(4, 3), 1)),
     case("smooth_l1_loss_backward", lambda r: (r.f(), r.f(4, 3), r.f(4, 3), 1, 0.7)),
     case("smooth_l1_loss_backward", lambda r: (r.f(4, 3), r.f(4, 3), r.f(4, 3), 0, 0.0)),
+    case("smooth_l1_loss_backward", lambda r: (r.f(), r.f(4, 3).t(), r.f(4, 3).t(), 2, 1.5)),
     case("l1_loss", lambda r: (r.f(4, 3), r.f(4, 3))),
     *(
         case("binary_cross_entropy_with_logits", lambda r, k=k, w=w: (r.f(4, 3), r.b(4, 3).double(), *w(r), k))

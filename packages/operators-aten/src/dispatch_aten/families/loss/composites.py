@@ -268,11 +268,10 @@ def _smooth_l1_loss_backward(grad_output: Array, self: Array, target: Array, red
     if reduction == _MEAN:
         grad_output = aten.div.Scalar(grad_output, max(numel(away), 1))
     steep = aten.mul.Tensor(aten.sign.default(away), grad_output)
-    if beta <= 0:
-        return cast(steep, found.dtype)
-    near = aten.lt.Scalar(aten.abs.default(away), beta)
-    curved = aten.div.Scalar(aten.mul.Tensor(away, grad_output), beta)
-    return cast(aten.where.self(near, curved, steep), found.dtype)
+    if beta > 0:
+        near = aten.lt.Scalar(aten.abs.default(away), beta)
+        steep = aten.where.self(near, aten.div.Scalar(aten.mul.Tensor(away, grad_output), beta), steep)
+    return aten.contiguous.default(cast(steep, found.dtype))
 
 
 def _huber_loss(self: Array, target: Array, reduction: int = _MEAN, delta: float = 1.0) -> Array:
