@@ -250,6 +250,17 @@ def test_factors_of_matrices_have_gradients_and_leave_the_host(simulator, host_c
     assert "aten::linalg_qr" not in host_calls()
 
 
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("linalg_cross", ()), ("logaddexp2", ()), ("softshrink_backward", (0.3,)), ("hardshrink_backward", (0.3,))],
+)
+@pytest.mark.parametrize("dtypes", [("float32", "float16"), ("float16", "float32"), ("float64", "float32")])
+def test_scalar_types_may_differ(name, more, dtypes):
+    call = getattr(torchlike.ops.aten, name)
+    x, y = draw((2, 3), dtypes[0]), draw((2, 3), dtypes[1], 4)
+    assert_like(call(x.to("npu"), y.to("npu"), *more), call(x, y, *more), 4e-3)
+
+
 #: Composite → a call of it that comes to each of its parts.
 COMPOSITES = {
     "mish_backward": lambda aten, x, y, times: aten.mish_backward(x, y),

@@ -463,7 +463,7 @@ atan2                       Atan2(self, other, out)
 atan2_                      InplaceAtan2(self, other)
 logaddexp                   LogAddExp(self, other, out)
 logaddexp2                  LogAddExp2(self, other, out)
-linalg_cross                LinalgCross(self, other, dim, out)
+linalg_cross                LinalgCross(self, other, dim, out) where self.dtype is other.dtype
 addcmul                     Addcmul(self, tensor1, tensor2, value, out)
 addcmul_                    InplaceAddcmul(self, tensor1, tensor2, value)
 addcdiv                     Addcdiv(self, tensor1, tensor2, value, out)
@@ -583,7 +583,8 @@ mish_                       InplaceMish(self)
 hardshrink                  Hardshrink(self, like(lambd, self), out)
 hardshrink_backward         HardshrinkBackward(grad_out, self, like(lambd, self), out) where lambd >= 0
 softshrink                  Softshrink(self, like(lambd, self), out)
-softshrink_backward         SoftshrinkBackward(grad_output, self, like(lambd, self), out) where lambd >= 0
+softshrink_backward         SoftshrinkBackward(grad_output, self, like(lambd, self), out) where \
+lambd >= 0 and grad_output.dtype is self.dtype
 _prelu_kernel               Prelu(self, weight, out)
 glu                         Glu(self, dim, out)
 _softmax                    Softmax(self, dim, out)
