@@ -104,7 +104,7 @@ BY_HAND: Final = {
     """,
     ".ops.indexing": """
         index.Tensor index_put_ masked_fill.Scalar masked_fill.Tensor masked_fill_.Scalar masked_fill_.Tensor
-        embedding_dense_backward cat
+        index_fill_.int_Scalar index_fill_.int_Tensor embedding_dense_backward cat
     """,
 }
 

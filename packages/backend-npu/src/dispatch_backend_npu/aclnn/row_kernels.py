@@ -57,6 +57,7 @@ _NAMES: Final = {
     "is_factor": conditions.is_factor,
     "is_filled": conditions.is_filled,
     "is_scale": conditions.is_scale,
+    "is_shift": conditions.is_shift,
     "is_small_convolution": conditions.is_small_convolution,
     "min": min,
     "dims": lambda dim: () if dim is None else dim,

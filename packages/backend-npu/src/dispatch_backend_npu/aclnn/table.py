@@ -636,6 +636,11 @@ bitwise_xor.Scalar          BitwiseXorScalar(self, other, out)
 bitwise_xor_.Tensor         InplaceBitwiseXorTensor(self, other)
 bitwise_xor_.Scalar         InplaceBitwiseXorScalar(self, other)
 bitwise_not                 BitwiseNot(self, out)
+# By a power of two, which no bits leave; the toolkit's own functions of shifts are newer than CANN 8.1.
+bitwise_left_shift.Tensor_Scalar Muls(self, 1 << other, out) where is_shift(self, other) and self.dtype.itemsize >= 4
+bitwise_left_shift_.Tensor_Scalar InplaceMuls(self, 1 << other) where is_shift(self, other) and self.dtype.itemsize >= 4
+bitwise_right_shift.Tensor_Scalar FloorDivides(self, 1 << other, out) where is_shift(self, other)
+bitwise_right_shift_.Tensor_Scalar InplaceFloorDivides(self, 1 << other) where is_shift(self, other)
 where.self                  SWhere(condition, self, other, out)
 clamp_min                   ClampMin(self, min, out)
 clamp_min.Tensor            ClampMinTensor(self, min, out)
