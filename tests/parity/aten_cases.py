@@ -227,6 +227,9 @@ CASES = [
     case("cross_entropy_loss", lambda r: (r.f(2, 3, 4), r.i(3, 2, 4), None, 2)),
     *(case("mse_loss", lambda r, k=k: (r.f(4, 3), r.f(4, 3), k)) for k in (0, 1, 2)),
     case("mse_loss_backward", lambda r: (r.f(), r.f(4, 3), r.f(4, 3), 1)),
+    case("smooth_l1_loss_backward", lambda r: (r.f(), r.f(4, 3), r.f(4, 3), 1, 0.7)),
+    case("smooth_l1_loss_backward", lambda r: (r.f(4, 3), r.f(4, 3), r.f(4, 3), 0, 0.0)),
+    case("smooth_l1_loss_backward", lambda r: (r.f(), r.f(4, 3).t(), r.f(4, 3).t(), 2, 1.5)),
     case("l1_loss", lambda r: (r.f(4, 3), r.f(4, 3))),
     *(
         case("binary_cross_entropy_with_logits", lambda r, k=k, w=w: (r.f(4, 3), r.b(4, 3).double(), *w(r), k))

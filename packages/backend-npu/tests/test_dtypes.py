@@ -21,10 +21,11 @@ UNKNOWN = {
     ("aclnnFlashAttentionScoreGrad", "softmaxInOptional"): {"910B", "910_93"},
     ("aclnnInplaceUniformTensor", "seedTensor"): {"910B", "910_93"},
     ("aclnnInplaceUniformTensor", "offsetTensor"): {"910B", "910_93"},
+    ("aclnnUniqueDim", "valueOut"): {"910B", "910_93", "950"},
 }
 
 #: How many functions a family does not have.
-MISSING = {"910": 40, "910B": 0, "910_93": 0, "310P": 133, "310B": 305, "950": 20}
+MISSING = {"910": 47, "910B": 0, "910_93": 0, "310P": 146, "310B": 328, "950": 22}
 
 COMMON = {ScalarType.Float, ScalarType.Half, ScalarType.BFloat16}
 COUNTS = {ScalarType.Int, ScalarType.Long, ScalarType.Bool}

@@ -197,6 +197,7 @@ CASES = {
 FUNCTIONS = {name: OPERATORS[name][0] if name in OPERATORS else None for name in CASES}
 FUNCTIONS["max_pool2d_with_indices"] = "aclnnMaxPool2dWithIndices"
 FUNCTIONS["max_pool2d_with_indices_backward"] = "aclnnMaxPool2dWithIndicesBackward"
+FUNCTIONS["native_batch_norm_backward"] = "aclnnBatchNormBackward"
 
 
 def put(value):

@@ -96,12 +96,18 @@ BY_HAND: Final = {
     ".ops.attention": """
         _scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward
     """,
+    ".ops.batch_norm": """
+        _native_batch_norm_legit.no_stats _native_batch_norm_legit_functional native_batch_norm_backward
+    """,
     ".ops.selection": """
         nonzero masked_select masked_scatter_
     """,
+    ".ops.counting": """
+        _unique2 unique_consecutive unique_dim bincount one_hot repeat_interleave.Tensor
+    """,
     ".ops.indexing": """
         index.Tensor index_put_ masked_fill.Scalar masked_fill.Tensor masked_fill_.Scalar masked_fill_.Tensor
-        embedding_dense_backward cat
+        index_fill_.int_Scalar index_fill_.int_Tensor embedding_dense_backward cat
     """,
 }
 
@@ -119,3 +125,27 @@ PRIMS: Final[dict[str, Kernel]] = {
     for name, module in (("device_get", ".ops.copy"), ("device_put", ".ops.copy"), ("adam_", ".ops.optimizers"))
 }
 """The kernels of the ``prims`` namespace."""
+
+#: Composite → the operators that it calls, whose changes send its calls that way.
+_PARTS: Final = {
+    "mish_backward": "softplus tanh sigmoid mul.Tensor rsub.Scalar add.Tensor",
+    "isclose": """
+        eq.Tensor logical_or logical_and isnan isfinite add.Scalar add.Tensor mul.Scalar mul.Tensor abs sub.Tensor le.Tensor
+    """,
+    "nansum": "isnan masked_fill.Scalar sum.dim_IntList",
+    "trace": "diagonal sum",
+    "renorm": """
+        linalg_vector_norm add.Scalar add.Tensor reciprocal mul.Scalar gt.Scalar where.ScalarOther where.self new_full
+        mul.Tensor contiguous
+    """,
+    "repeat_interleave.self_Tensor": "flatten.using_ints reshape view expand index_select repeat_interleave.Tensor",
+}
+
+SHORT_WAYS: Final[dict[str, tuple[Kernel, dict[str, Any]]]] = {
+    name: (
+        _make_module_kernel(name, ".ops.short_ways", "SHORT_WAYS"),
+        {"parts": parts.split(), "autograd": name == "isclose"},
+    )
+    for name, parts in _PARTS.items()
+}
+"""Composite → the function that serves its plain calls, and the options of ``Library.short_way``."""

@@ -13,7 +13,7 @@ from dispatch_core.tracebacks import hide_frames
 
 from . import runtime
 from .arrays import AclArray
-from .kernels import KERNELS, PRIMS
+from .kernels import KERNELS, PRIMS, SHORT_WAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,6 +49,9 @@ def dispatch_register(registry: dc.Registry) -> None:
     prims = dc.Library("prims", "IMPL", "NPU", registry=registry)
     for name, kernel in PRIMS.items():
         prims.impl(name, kernel)
+    # After the kernels, of which a later one would hide them.
+    for name, (way, options) in SHORT_WAYS.items():
+        aten.short_way(name, way, **options)
 
 
 @dc.hookimpl

@@ -25,7 +25,7 @@ from ..runtime.device import chip, is_blocking
 from ..runtime.stream import current
 from .descriptors import Descriptors, int64
 from .dtypes import find_refused
-from .table import PROTOTYPES
+from .table import PROTOTYPES, RESIZING
 
 if TYPE_CHECKING:
     from ..arrays import AclArray
@@ -82,7 +82,8 @@ class CallTemplate:
         except IndexError:
             call = (BlockingCall if is_blocking() else PreparedCall)(self)
         call(arrays, numbers)
-        self.pool.append(call)
+        if self.function not in RESIZING:
+            self.pool.append(call)
 
 
 def _creator_arguments(kind: str, value: Any) -> Any:

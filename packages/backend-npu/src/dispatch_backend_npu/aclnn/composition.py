@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.decompositions import EXPLICIT
+from dispatch_aten.decompositions import EXPLICIT, IMPLICIT
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DataDependentShapeError
 from dispatch_aten.shapes import TensorMeta, cached_rule, rule_key
@@ -56,12 +56,15 @@ def compose(name: str, *args: Any, **kwargs: Any) -> Any:
 def _compose(name: str, *args: Any, **kwargs: Any) -> Any:
     if name in _TO_WHOLE and args[0].dtype.is_integral:
         return _lay_out(dc.ops.aten.clone(args[0]), cached_rule(name)(*args))
-    if name in EXPLICIT:
+    if name in _RUNNING and args[0].dtype is ScalarType.Bool:
+        return _find_operator(name)(_convert(args[0], ScalarType.Long), *args[1:], **kwargs)
+    composite = EXPLICIT.get(name) or IMPLICIT.get(name)
+    if composite is not None:
         try:
             specs = cached_rule(name)(*args, **kwargs)
         except DataDependentShapeError:  # Such a result is laid out by what makes it.
-            return EXPLICIT[name](*args, **kwargs)
-        found = EXPLICIT[name](*args, **kwargs)
+            return composite(*args, **kwargs)
+        found = composite(*args, **kwargs)
         return tuple(map(_lay_out, found, specs)) if isinstance(found, (list, tuple)) else _lay_out(found, specs)
     functional = functional_of(name)
     if functional is None:
@@ -77,6 +80,8 @@ def _find_operator(name: str) -> Any:
 
 #: Operators that leave integers as they are.
 _TO_WHOLE: Final = frozenset(("ceil", "floor", "round", "trunc"))
+#: Operators whose functions take no truth values, which count as numbers.
+_RUNNING: Final = frozenset(("cumsum", "cumprod"))
 #: Operators that ask for the limits of their tensors' type.
 _OF_LIMITS: Final = frozenset(("nan_to_num",))
 #: Operators whose results are within the range of their tensors' type: a chip may cut off what is beyond, and not wrap it.

@@ -46,3 +46,8 @@ def is_factor(weight: Any, input: Any) -> bool:
     return weight is not None and (
         weight.dtype is input.dtype or (weight.dtype is ScalarType.Float and input.dtype.itemsize == 2)
     )
+
+
+def is_shift(array: Any, places: Any) -> bool:
+    """Return whether a shift by a number of places is a product with, or a quotient by, a number of the same type."""
+    return type(places) is int and array.dtype.is_integral and 0 <= places < 8 * array.dtype.itemsize - 1

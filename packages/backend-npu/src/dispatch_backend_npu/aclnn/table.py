@@ -73,6 +73,8 @@ Minimum(T self, T other, T! out)
 Atan2(T self, T other, T! out)
 InplaceAtan2(T! selfRef, T! other)
 LogAddExp(T self, T other, T! out)
+LogAddExp2(T self, T other, T! out)
+LinalgCross(T self, T other, int64_t dim, T! out)
 Addcmul(T self, T tensor1, T tensor2, S value, T! out)
 InplaceAddcmul(T selfRef, T tensor1, T tensor2, S value)
 Addcdiv(T self, T tensor1, T tensor2, S value, T out)
@@ -150,6 +152,9 @@ Sign(T self, T! result)
 IsPosInf(T self, T! out)
 IsNegInf(T self, T! out)
 Signbit(T self, T! out)
+Sinc(T self, T! out)
+InplaceSinc(T! selfRef)
+IsFinite(T self, T! out)
 NanToNum(T self, float nan, float posinf, float neginf, T! out)
 InplaceNanToNum(T! selfRef, float nan, float posinf, float neginf)
 # Activations and their gradients.
@@ -185,6 +190,11 @@ LogSigmoidForward(T self, T! out, T! buffer)
 LogSigmoidBackward(T gradOutput, T self, T buffer, T! gradInput)
 Mish(T self, T! out)
 InplaceMish(T! selfRef)
+MishBackward(T gradOutput, T self, T! gradInput)
+Hardshrink(T self, S lambd, T! out)
+HardshrinkBackward(T gradOutput, T self, S lambd, T! gradInput)
+Softshrink(T self, S lambd, T! out)
+SoftshrinkBackward(T gradOutput, T self, S lambda, T! gradInput)
 Prelu(T self, T weight, T! out)
 Glu(T self, int64_t dim, T out)
 Softmax(T self, int64_t dim, T! out)
@@ -216,6 +226,7 @@ GeTensor(T self, T other, T! out)
 GeScalar(T self, S other, T! out)
 InplaceGeTensor(T! selfRef, T other)
 InplaceGeScalar(T! selfRef, S other)
+IsClose(T self, T other, double rtol, double atol, bool equal_nan, T! out)
 LogicalAnd(T self, T other, T! out)
 LogicalOr(T self, T other, T! out)
 LogicalNot(T self, T! out)
@@ -248,6 +259,7 @@ InplaceClampMinTensor(T! selfRef, T clipValueMin)
 InplaceClampMaxTensor(T! selfRef, T max)
 # Reductions and running sums.
 ReduceSum(T self, IA dims, bool keepDims, aclDataType dtype, T! out)
+ReduceNansum(T self, IA dim, bool keepDim, aclDataType dtype, T! out)
 Mean(T self, IA dim, bool keepDim, aclDataType dtype, T! out)
 Prod(T self, aclDataType dtype, T! out)
 ProdDim(T self, int64_t dim, bool keepDim, aclDataType dtype, T! out)
@@ -281,10 +293,12 @@ Mm(T self, T mat2, T! out, int8_t cubeMathType)
 BatchMatMul(T self, T mat2, T! out, int8_t cubeMathType)
 Mv(T self, T vec, T! out, int8_t cubeMathType)
 Dot(T self, T tensor, T! out)
+Trace(T self, T! out)
 Addmm(T self, T mat1, T mat2, S beta, S alpha, T! out, int8_t cubeMathType)
 InplaceAddmm(T selfRef, T mat1, T mat2, S beta, S alpha, int8_t cubeMathType)
 Baddbmm(T self, T batch1, T batch2, S beta, S alpha, T! out, int8_t cubeMathType)
 InplaceBaddbmm(T selfRef, T batch1, T batch2, S beta, S alpha, int8_t cubeMathType)
+LinalgQr(T self, int64_t mode, T! Q, T! R)
 # Images.
 Convolution(T input, T weight, T bias, IA stride, IA padding, IA dilation, bool transposed, IA outputPadding, \
 int64_t groups, T! output, int8_t cubeMathType)
@@ -330,12 +344,14 @@ FlashAttentionScoreGrad(T query, T keyIn, T value, T dy, T pseShiftOptional, T d
 T attenMaskOptional, T softmaxMaxOptional, T softmaxSumOptional, T softmaxInOptional, T attentionInOptional, \
 IA prefixOptional, double scaleValue, double keepProb, int64_t preTokens, int64_t nextTokens, int64_t headNum, \
 char* inputLayout, int64_t innerPrecise, int64_t sparseMode, T dqOut, T dkOut, T dvOut, T dpseOut)
+Renorm(T self, S p, int64_t dim, S maxNorm, T! out)
 # Losses.
 NLLLoss(T self, T target, T weight, int64_t reduction, int64_t ignoreIndex, T! out, T! totalWeightOut)
 NLLLossBackward(T gradOutput, T self, T target, T weight, int64_t reduction, int64_t ignoreIndex, T totalWeight, T! out)
 MseLoss(T self, T target, int64_t reduction, T! out)
 MseLossBackward(T gradOutput, T self, T target, int64_t reduction, T! out)
 SmoothL1Loss(T self, T target, int64_t reduction, float beta, T! result)
+SmoothL1LossBackward(T gradOut, T self, T target, int64_t reduction, float beta, T! gradInput)
 BinaryCrossEntropy(T self, T target, T weight, int64_t reduction, T! out)
 BinaryCrossEntropyWithLogits(T self, T target, T weightOptional, T posWeightOptional, int64_t reduction, T! out)
 # Optimizers.
@@ -391,6 +407,14 @@ InplaceCopy(T! selfRef, T src)
 Sort(T self, bool stable, int64_t dim, bool descending, T! valuesOut, T! indicesOut)
 Topk(T self, int64_t k, int64_t dim, bool largest, bool sorted, T! valuesOut, T! indicesOut)
 SearchSorted(T sortedSequence, T self, bool outInt32, bool right, T sorter, T! out)
+Unique2(T self, bool sorted, bool returnInverse, bool returnCounts, T! valueOut, T! inverseOut, T! countsOut)
+UniqueConsecutive(T self, bool returnInverse, bool returnCounts, int64_t dim, T! valueOut, T! inverseOut, T! countsOut)
+UniqueDim(T self, bool sorted, bool returnInverse, int64_t dim, T! valueOut, T! inverseOut, T! countsOut)
+Bincount(T self, T weights, int64_t minlength, T! out)
+OneHot(T self, int numClasses, T onValue, T offValue, int64_t axis, T! out)
+RepeatInterleaveTensor(T repeats, int64_t outputSize, T! out)
+RepeatInterleave(T self, T repeats, int64_t outputSize, T! out)
+RepeatInterleaveWithDim(T self, T repeats, int64_t dim, int64_t outputSize, T! out)
 # Filling.
 InplaceFillScalar(T! selfRef, S value)
 InplaceFillTensor(T! selfRef, T value)
@@ -452,6 +476,8 @@ minimum                     Minimum(self, other, out)
 atan2                       Atan2(self, other, out)
 atan2_                      InplaceAtan2(self, other)
 logaddexp                   LogAddExp(self, other, out)
+logaddexp2                  LogAddExp2(self, other, out)
+linalg_cross                LinalgCross(self, other, dim, out) where self.dtype is other.dtype
 addcmul                     Addcmul(self, tensor1, tensor2, value, out)
 addcmul_                    InplaceAddcmul(self, tensor1, tensor2, value)
 addcdiv                     Addcdiv(self, tensor1, tensor2, value, out)
@@ -532,6 +558,9 @@ signbit                     Signbit(self, out)
 nan_to_num                  NanToNum(self, nan or 0.0, bound(posinf, self, 1), bound(neginf, self, -1), out)
 nan_to_num_                 InplaceNanToNum(self, nan or 0.0, bound(posinf, self, 1), bound(neginf, self, -1))
 isnan                       NeTensor(self, self, out)
+isfinite                    IsFinite(self, out)
+sinc                        Sinc(self, out)
+sinc_                       InplaceSinc(self)
 # Activations and their gradients.
 relu                        Relu(self, out)
 relu_                       InplaceRelu(self)
@@ -565,6 +594,11 @@ log_sigmoid_forward         LogSigmoidForward(self, out0, out1)
 log_sigmoid_backward        LogSigmoidBackward(grad_output, self, buffer, out)
 mish                        Mish(self, out)
 mish_                       InplaceMish(self)
+hardshrink                  Hardshrink(self, like(lambd, self), out)
+hardshrink_backward         HardshrinkBackward(grad_out, self, like(lambd, self), out) where lambd >= 0
+softshrink                  Softshrink(self, like(lambd, self), out)
+softshrink_backward         SoftshrinkBackward(grad_output, self, like(lambd, self), out) where \
+lambd >= 0 and grad_output.dtype is self.dtype
 _prelu_kernel               Prelu(self, weight, out)
 glu                         Glu(self, dim, out)
 _softmax                    Softmax(self, dim, out)
@@ -616,6 +650,11 @@ bitwise_xor.Scalar          BitwiseXorScalar(self, other, out)
 bitwise_xor_.Tensor         InplaceBitwiseXorTensor(self, other)
 bitwise_xor_.Scalar         InplaceBitwiseXorScalar(self, other)
 bitwise_not                 BitwiseNot(self, out)
+# By a power of two, which no bits leave; the toolkit's own functions of shifts are newer than CANN 8.1.
+bitwise_left_shift.Tensor_Scalar Muls(self, 1 << other, out) where is_shift(self, other) and self.dtype.itemsize >= 4
+bitwise_left_shift_.Tensor_Scalar InplaceMuls(self, 1 << other) where is_shift(self, other) and self.dtype.itemsize >= 4
+bitwise_right_shift.Tensor_Scalar FloorDivides(self, 1 << other, out) where is_shift(self, other)
+bitwise_right_shift_.Tensor_Scalar InplaceFloorDivides(self, 1 << other) where is_shift(self, other)
 where.self                  SWhere(condition, self, other, out)
 clamp_min                   ClampMin(self, min, out)
 clamp_min.Tensor            ClampMinTensor(self, min, out)
@@ -660,6 +699,7 @@ addmm                       Addmm(self, mat1, mat2, like(beta, self), like(alpha
 addmm_                      InplaceAddmm(self, mat1, mat2, like(beta, self), like(alpha, self), cube(self.dtype))
 baddbmm                     Baddbmm(self, batch1, batch2, like(beta, self), like(alpha, self), out, cube(self.dtype))
 baddbmm_                    InplaceBaddbmm(self, batch1, batch2, like(beta, self), like(alpha, self), cube(self.dtype))
+linalg_qr                   LinalgQr(A, QR_MODES[mode], out0, out1) where is_filled(A) and not A.dtype.is_complex
 # Images. CANN computes a convolution of floats with less precision only (HF32).
 convolution                 Convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, \
 groups, out, PRECISION.get(input.dtype, 0)) where is_small_convolution(input, weight, stride, padding, dilation, groups)
@@ -685,7 +725,7 @@ out) where is_filled(grad_output) and is_scale(input_size, output_size, scales_h
 im2col                      Im2col(self, kernel_size, dilation, padding, stride, out) where is_filled(self)
 col2im                      Im2colBackward(self, output_size, kernel_size, dilation, padding, stride, out) where \
 is_filled(self)
-# Normalisation. What a training of batch norm saves differs between devices, so that it is composed.
+# Normalisation.
 native_layer_norm           LayerNorm(input, normalized_shape, weight, bias, eps, out0, out1, out2) where is_filled(input)
 native_layer_norm_backward  LayerNormBackward(grad_out, input, normalized_shape, mean, rstd, weight, bias, \
 output_mask, out0, out1, out2) where \
@@ -696,14 +736,14 @@ native_group_norm_backward  GroupNormBackward(grad_out, input, mean, rstd, weigh
 out0, out1, out2) where is_filled(input) and weight is not None and C <= 240000 and C // group <= 8000
 _native_batch_norm_legit_no_training BatchNorm(input, weight, bias, running_mean, running_var, False, momentum, eps, \
 out0, out1, out2) where is_filled(input)
-native_batch_norm_backward  BatchNormBackward(grad_out, input, weight, running_mean, running_var, save_mean, \
-save_invstd, train, eps, output_mask, out0, out1, out2) where is_filled(input) and not train
 _fused_rms_norm             RmsNorm(input, weight, 2.0 ** -23 if eps is None else eps, out0, out1) where \
 is_filled(input) and is_factor(weight, input)
 # Losses.
 mse_loss                    MseLoss(self, target, reduction, out)
 mse_loss_backward           MseLossBackward(grad_output, self, target, reduction, out)
 smooth_l1_loss              SmoothL1Loss(self, target, reduction, beta, out) where is_filled(self)
+smooth_l1_loss_backward     SmoothL1LossBackward(grad_output, self, target, reduction, beta, out) where \
+is_filled(self) and self.shape == target.shape and beta > 0
 binary_cross_entropy        BinaryCrossEntropy(self, target, weight, reduction, out) where is_filled(self)
 binary_cross_entropy_with_logits BinaryCrossEntropyWithLogits(self, target, weight, pos_weight, reduction, out) where \
 is_filled(self)
@@ -746,6 +786,9 @@ fill_.Scalar                InplaceFillScalar(self, value)
 fill_.Tensor                InplaceFillTensor(self, value)
 zero_                       InplaceZero(self)
 """
+
+#: Functions that set the sizes of their results' descriptors to what they find: a second call needs others.
+RESIZING: Final = frozenset(f"aclnn{name}" for name in ("MaskedSelect", "Unique2", "UniqueConsecutive", "UniqueDim"))
 
 
 def _lines(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes import cached_rule, check_output_shape, contiguous, is_expanded
+from dispatch_aten.shapes import cached_rule, check_output_shape, contiguous, is_expanded, wrap_dim
 
 from ..aclnn.calls import NotTakenError
 from ..aclnn.checks import check_overlap, to_device
@@ -103,6 +103,33 @@ def _check_put(self: AclArray, indices: Sequence[Any], values: AclArray) -> None
             check_overlap(self, each)
 
 
+def _make_index_fill(name: str) -> Callable[..., AclArray]:
+    """Make the kernel that writes a number, or an array of one element, to the entries that indices name."""
+    rule = cached_rule(name)
+
+    def kernel(self: AclArray, dim: int, index: AclArray, value: Any) -> AclArray:
+        index, value = map(to_device, (index, value))
+        spec = self.spec
+        if not spec.shape or is_expanded(spec) or index.dtype in _MASKS:
+            found: AclArray = compose(name, self, dim, index, value)
+            return found
+        rule(self, dim, index, value)
+        if not isinstance(value, AclArray):
+            value = _fill(spec.dtype, value)
+        elif value.dtype is not spec.dtype:
+            value = COPIES["_to_copy"](value, dtype=spec.dtype)
+        places = [None] * wrap_dim(dim, len(spec.shape))
+        return _index_put(self, [*places, index if index.spec.shape else VIEWS["view"](index, (1,))], value)
+
+    return kernel
+
+
+def _fill(dtype: ScalarType, value: Any) -> AclArray:
+    number = allocate_result(contiguous((), dtype))
+    launch("aclnnInplaceFillScalar", number, value)
+    return number
+
+
 #: Operator → the function that fills.
 _FILLS: Final = {
     "masked_fill.Scalar": "aclnnInplaceMaskedFillScalar",
@@ -185,6 +212,8 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "masked_fill.Tensor": _make_masked_fill("masked_fill.Tensor"),
     "masked_fill_.Scalar": _make_masked_fill_("masked_fill.Scalar"),
     "masked_fill_.Tensor": _make_masked_fill_("masked_fill.Tensor"),
+    "index_fill_.int_Scalar": _make_index_fill("index_fill_.int_Scalar"),
+    "index_fill_.int_Tensor": _make_index_fill("index_fill_.int_Tensor"),
     "embedding_dense_backward": _embedding_backward,
     "cat": _cat,
 }

@@ -94,11 +94,11 @@ def _scatter(self: AclArray, mask: AclArray, source: AclArray) -> AclArray:
             argument="source",
         )
     if source.spec.numel:
-        launch("aclnnInplaceMaskedScatter", self, _pack(mask), _pack(source))
+        launch("aclnnInplaceMaskedScatter", self, pack(mask), pack(source))
     return self
 
 
-def _pack(array: AclArray) -> AclArray:
+def pack(array: AclArray) -> AclArray:
     """Return an array whose elements lie in order, which the function demands."""
     spec = array.spec
     if is_contiguous(spec.shape, spec.strides):

@@ -32,7 +32,7 @@ SOURCES: Final = Path(__file__).parent / "source"
 
 #: The kinds of the operators' kernels, a source each.
 _KINDS: Final = (
-    "reduce order loss matrix norm attention convolution image embedding index move random optimizer".split()
+    "reduce order loss matrix linear norm attention convolution image embedding index count move random optimizer".split()
 )
 
 #: Library → its sources, and the libraries that it needs.

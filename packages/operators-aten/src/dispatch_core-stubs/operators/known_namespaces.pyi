@@ -4934,6 +4934,13 @@ class _aten_smooth_l1_loss(OpOverloadPacket):
     def __call__(_packet, /, self: Any, target: Any, reduction: builtins.int = 1, beta: builtins.float = 1.0) -> Any: ...
     @overload
     def __call__(_packet, /, self: Any, target: Any, reduction: builtins.int = 1, beta: builtins.float = 1.0, *, out: Any) -> Any: ...
+class _aten_smooth_l1_loss_backward(OpOverloadPacket):
+    default: OpOverload
+    grad_input: OpOverload
+    @overload
+    def __call__(_packet, /, grad_output: Any, self: Any, target: Any, reduction: builtins.int, beta: builtins.float) -> Any: ...
+    @overload
+    def __call__(_packet, /, grad_output: Any, self: Any, target: Any, reduction: builtins.int, beta: builtins.float, *, grad_input: Any) -> Any: ...
 class _aten_soft_margin_loss(OpOverloadPacket):
     default: OpOverload
     out: OpOverload
@@ -7056,6 +7063,7 @@ class _aten:
     slice_scatter: _aten_slice_scatter
     slogdet: _aten_slogdet
     smooth_l1_loss: _aten_smooth_l1_loss
+    smooth_l1_loss_backward: _aten_smooth_l1_loss_backward
     soft_margin_loss: _aten_soft_margin_loss
     softmax: _aten_softmax
     softplus: _aten_softplus

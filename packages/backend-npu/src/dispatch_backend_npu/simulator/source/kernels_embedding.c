@@ -73,3 +73,31 @@ void kernel_embedding_renorm(aclsim_call *call) {
     store(self, weight, true);
     scratch_done();
 }
+
+/* ---- Each slice along a dim whose norm is larger is shortened to it ---- */
+
+aclnnStatus check_renorm(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0);
+    const int64_t dim = wrapped(integer(call, 2), self->rank);
+    if (self->rank < 2) return bad(call, "self has two dimensions at least");
+    if (dim < 0 || dim >= self->rank) return bad(call, "dim is out of range");
+    if (scalar_real(call, 1) < 0 || scalar_real(call, 3) < 0) return bad(call, "p and maxNorm are not negative");
+    return same_sizes(call, 4, self->sizes, self->rank);
+}
+
+void kernel_renorm(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0), *out = tensor(call, 4);
+    const int64_t dim = wrapped(integer(call, 2), self->rank), slices = self->sizes[dim];
+    const double p = scalar_real(call, 1), most = scalar_real(call, 3);
+    for (int64_t s = 0; s < slices; s++) {
+        const aclTensor from = narrowed(self, (int)dim, s, 1), to = narrowed(out, (int)dim, s, 1);
+        const int64_t count = aclsim_numel(&from);
+        cell *x = load(&from, true);
+        double norm = 0;
+        for (int64_t i = 0; i < count; i++) norm = isinf(p) ? fmax(norm, fabs(x[i].f)) : norm + pow(fabs(x[i].f), p);
+        norm = isinf(p) ? norm : pow(norm, 1 / p);
+        if (norm > most) for (int64_t i = 0; i < count; i++) x[i].f *= most / (norm + 1e-7);
+        store(&to, x, true);
+    }
+    scratch_done();
+}

@@ -86,3 +86,19 @@ void kernel_mse_loss_backward(aclsim_call *call) {
     store(out, x, true);
     scratch_done();
 }
+
+void kernel_smooth_l1_loss_backward(aclsim_call *call) {
+    const aclTensor *out = tensor(call, 5);
+    const aclTensor g = expanded(tensor(call, 0), out->sizes, out->rank), a = expanded(tensor(call, 1), out->sizes, out->rank),
+                    b = expanded(tensor(call, 2), out->sizes, out->rank);
+    cell *x = load(&a, true);
+    const cell *y = load(&b, true), *gradient = load(&g, true);
+    const int64_t count = aclsim_numel(out);
+    const double scale = integer(call, 3) == 1 ? 1.0 / (double)count : 1.0, beta = call->arguments[4].real;
+    for (int64_t i = 0; i < count; i++) {
+        const double away = x[i].f - y[i].f;
+        x[i].f = scale * gradient[i].f * (fabs(away) < beta ? away / beta : away > 0 ? 1 : away < 0 ? -1 : away);
+    }
+    store(out, x, true);
+    scratch_done();
+}

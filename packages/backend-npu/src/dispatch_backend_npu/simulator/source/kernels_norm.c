@@ -174,8 +174,10 @@ void kernel_group_norm_backward(aclsim_call *call) {
     scratch_done();
 }
 
-/* ---- By channels, with numbers of an earlier training. What a training saves differs between devices, so that the
- * simulator refuses one. ---- */
+/* ---- By channels: by their own mean and variance in a training, else by those of an earlier one ---- */
+
+/* A chip saves the variances of a training, and takes them for the gradient; the last one has inverse deviations there. */
+static bool saves_variance(void) { return aclsim_chip() != CHIPS - 1; }
 
 static aclnnStatus check_channels(const aclsim_call *call, int input, int first, int last) {
     const aclTensor *self = tensor(call, input);
@@ -184,9 +186,18 @@ static aclnnStatus check_channels(const aclsim_call *call, int input, int first,
     return 0;
 }
 
+static aclnnStatus check_saved(const aclsim_call *call, bool training, int running, int saved) {
+    const int needed = training ? saved : running;
+    if (!given(call, needed) || !given(call, needed + 1))
+        return bad(call, training ? "a training needs saveMean and saveInvstd" : "runningMean and runningVar are needed");
+    return 0;
+}
+
 aclnnStatus check_batch_norm(aclsim_call *call) {
+    const bool training = integer(call, 5);
     PASS_ON(check_channels(call, 0, 1, 4));
-    if (integer(call, 5)) return bad(call, "a training is not simulated");
+    PASS_ON(check_saved(call, training, 3, 9));
+    if (training) PASS_ON(check_channels(call, 0, 9, 10));
     return check_like(call, 8, 0);
 }
 
@@ -196,38 +207,78 @@ static int64_t area_of(const aclTensor *self) {
     return area;
 }
 
+/* The mean and the variance of each channel. */
+static void measure(const cell *x, int64_t count, int64_t channels, int64_t area, cell *mean, cell *variance) {
+    const double n = (double)(count / channels);
+    for (int64_t i = 0; i < count; i++) mean[i / area % channels].f += x[i].f / n;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t c = i / area % channels;
+        variance[c].f += (x[i].f - mean[c].f) * (x[i].f - mean[c].f) / n;
+    }
+}
+
+static void move_running(aclsim_call *call, int i, const cell *new, int64_t channels, double momentum, double factor) {
+    if (!given(call, i)) return;
+    cell *old = load(tensor(call, i), true);
+    for (int64_t c = 0; c < channels; c++) old[c].f = (1 - momentum) * old[c].f + momentum * factor * new[c].f;
+    store(tensor(call, i), old, true);
+}
+
 void kernel_batch_norm(aclsim_call *call) {
     const aclTensor *self = tensor(call, 0);
-    const int64_t channels = self->sizes[1], area = area_of(self);
-    cell *x = load(self, true);
-    const cell *weight = load_if(call, 1), *bias = load_if(call, 2), *mean = load(tensor(call, 3), true), *variance = load(tensor(call, 4), true);
-    for (int64_t i = 0; i < aclsim_numel(self); i++) {
+    const int64_t channels = self->sizes[1], area = area_of(self), count = aclsim_numel(self);
+    const bool training = integer(call, 5);
+    const double momentum = call->arguments[6].real, eps = call->arguments[7].real, n = (double)(count / channels);
+    cell *x = load(self, true), *mean = training ? zeros(channels) : load(tensor(call, 3), true),
+         *variance = training ? zeros(channels) : load(tensor(call, 4), true);
+    const cell *weight = load_if(call, 1), *bias = load_if(call, 2);
+    if (training) {
+        measure(x, count, channels, area, mean, variance);
+        move_running(call, 3, mean, channels, momentum, 1);
+        move_running(call, 4, variance, channels, momentum, n / (n - 1));
+    }
+    for (int64_t i = 0; i < count; i++) {
         const int64_t c = i / area % channels;
-        x[i].f = (x[i].f - mean[c].f) / sqrt(variance[c].f + call->arguments[7].real) * (weight ? weight[c].f : 1) + (bias ? bias[c].f : 0);
+        x[i].f = (x[i].f - mean[c].f) / sqrt(variance[c].f + eps) * (weight ? weight[c].f : 1) + (bias ? bias[c].f : 0);
     }
     store(tensor(call, 8), x, true);
+    if (training) {
+        if (!saves_variance()) for (int64_t c = 0; c < channels; c++) variance[c].f = 1 / sqrt(variance[c].f + eps);
+        store(tensor(call, 9), mean, true);
+        store(tensor(call, 10), variance, true);
+    }
     scratch_done();
 }
 
 aclnnStatus check_batch_norm_backward(aclsim_call *call) {
+    const bool training = integer(call, 7);
     PASS_ON(check_channels(call, 1, 2, 4));
+    PASS_ON(check_saved(call, training, 3, 5));
+    if (training) PASS_ON(check_channels(call, 1, 5, 6));
     PASS_ON(check_mask(call, 9, 10));
     PASS_ON(check_channels(call, 1, 11, 12));
-    if (integer(call, 7)) return bad(call, "a training is not simulated");
     return check_like(call, 10, 1);
 }
 
 void kernel_batch_norm_backward(aclsim_call *call) {
     const aclTensor *self = tensor(call, 1);
-    const int64_t channels = self->sizes[1], area = area_of(self);
-    cell *g = load(tensor(call, 0), true), *by_weight = zeros(channels), *by_bias = zeros(channels);
-    const cell *x = load(self, true), *weight = load_if(call, 2), *mean = load(tensor(call, 3), true), *variance = load(tensor(call, 4), true);
-    for (int64_t i = 0; i < aclsim_numel(self); i++) {
+    const int64_t channels = self->sizes[1], area = area_of(self), count = aclsim_numel(self);
+    const bool training = integer(call, 7);
+    const double eps = call->arguments[8].real, n = (double)(count / channels);
+    cell *g = load(tensor(call, 0), true), *by_weight = zeros(channels), *by_bias = zeros(channels), *rstd = zeros(channels);
+    const cell *x = load(self, true), *weight = load_if(call, 2), *mean = load(tensor(call, training ? 5 : 3), true),
+               *variance = load(tensor(call, training ? 6 : 4), true);
+    for (int64_t c = 0; c < channels; c++)
+        rstd[c].f = training && !saves_variance() ? variance[c].f : 1 / sqrt(variance[c].f + eps);
+    for (int64_t i = 0; i < count; i++) {
         const int64_t c = i / area % channels;
-        const double rstd = 1 / sqrt(variance[c].f + call->arguments[8].real);
-        by_weight[c].f += g[i].f * (x[i].f - mean[c].f) * rstd;
+        by_weight[c].f += g[i].f * (x[i].f - mean[c].f) * rstd[c].f;
         by_bias[c].f += g[i].f;
-        g[i].f *= rstd * (weight ? weight[c].f : 1);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t c = i / area % channels;
+        if (training) g[i].f -= (by_bias[c].f + (x[i].f - mean[c].f) * rstd[c].f * by_weight[c].f) / n;
+        g[i].f *= rstd[c].f * (weight ? weight[c].f : 1);
     }
     store_if(call, 10, g);
     store_if(call, 11, by_weight);

@@ -119,6 +119,7 @@ static bool result_is_real(const aclsim_call *call) {
 #define OVER(statement) for (int64_t j = 0; j < r.length; j++) { statement; }
 
 REDUCTION(reduce_sum, result = 0; OVER(result += x[j].f), result = 0; OVER(result += x[j].i))
+REDUCTION(reduce_nansum, result = 0; OVER(if (x[j].f == x[j].f) result += x[j].f), result = 0; OVER(result += x[j].i))
 REDUCTION(prod, result = 1; OVER(result *= x[j].f), result = 1; OVER(result *= x[j].i))
 REDUCTION(amax, result = x[0].f; OVER(result = max_real(result, x[j].f)), result = x[0].i; OVER(result = max_whole(result, x[j].i)))
 REDUCTION(amin, result = x[0].f; OVER(result = min_real(result, x[j].f)), result = x[0].i; OVER(result = min_whole(result, x[j].i)))

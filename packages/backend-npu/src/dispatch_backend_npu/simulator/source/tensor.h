@@ -132,6 +132,10 @@ static inline double gelu_slope(double x, bool tanh_form) {
     double k = M_SQRT2 * M_2_SQRTPI * 0.5, t = tanh(k * (x + 0.044715 * x * x * x));
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * k * (1 + 3 * 0.044715 * x * x);
 }
+static inline double mish_slope(double x) {
+    double t = tanh(max_real(x, 0) + log1p(exp(-fabs(x))));
+    return t + x * SIGMOID(x) * (1 - t * t);
+}
 
 /* Newton's method from a rough start; the ends are infinite. */
 static inline double erfinv(double y) {

@@ -146,8 +146,10 @@ def _one_hot(self: Array, num_classes: int = -1) -> Array:
         raise OperatorError(
             "one_hot is only applicable to index tensor of type LongTensor.", operator="aten::one_hot", argument="self"
         )
-    has_values = num_classes <= 0 or dc.device(self).type != "meta"
-    if numel(self) and has_values:
+    has_values = num_classes == 0 or dc.device(self).type != "meta"
+    if numel(self) and not has_values:
+        RULES["one_hot"](meta_of(self), num_classes)  # raises where the number is in the values
+    elif numel(self):
         if aten.item.default(aten.min.default(self)) < 0:
             raise OperatorError("Class values must be non-negative.", operator="aten::one_hot", argument="self")
         most = int(aten.item.default(aten.max.default(self)))

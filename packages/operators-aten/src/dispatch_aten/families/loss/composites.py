@@ -260,6 +260,19 @@ def _smooth_l1_loss(self: Array, target: Array, reduction: int = _MEAN, beta: fl
     return reduce(size, reduction)
 
 
+def _smooth_l1_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int, beta: float) -> Array:
+    found = RULES["smooth_l1_loss_backward"](meta_of(grad_output), meta_of(self), meta_of(target), reduction, beta)
+    # Truth values cannot be subtracted, and count here.
+    away = aten.sub.Tensor(cast(self, found.dtype), cast(target, found.dtype))
+    if reduction == _MEAN:
+        grad_output = aten.div.Scalar(grad_output, max(numel(away), 1))
+    steep = aten.mul.Tensor(aten.sign.default(away), grad_output)
+    if beta > 0:
+        near = aten.lt.Scalar(aten.abs.default(away), beta)
+        steep = aten.where.self(near, aten.div.Scalar(aten.mul.Tensor(away, grad_output), beta), steep)
+    return aten.contiguous.default(cast(steep, found.dtype))
+
+
 def _huber_loss(self: Array, target: Array, reduction: int = _MEAN, delta: float = 1.0) -> Array:
     RULES["huber_loss"](meta_of(self), meta_of(target), reduction, delta)
     size = aten.abs.default(subtract(self, target))

@@ -18,7 +18,7 @@ __all__ = [
     "mse_factor",
     "mse_slope",
     "native_dropout_gradient",
-    "smooth_l1_gradient",
+    "smooth_l1_bend",
     "soft_margin_gradient",
     "softmax_double_backward",
 ]
@@ -97,10 +97,11 @@ def _bend(grad: Array, away: Array, bound: float, outer: float, inner: float) ->
     return aten.where.self(near, aten.mul.Scalar(aten.mul.Tensor(grad, away), inner), steep)
 
 
-def smooth_l1_gradient(grad: Array, self: Array, target: Array, reduction: int, beta: float) -> Array:
-    """Return the gradient of the smooth absolute difference."""
+def smooth_l1_bend(grad: Array, self: Array, target: Array, reduction: int, beta: float) -> Array:
+    """Return ``grad`` times the second derivative of the smooth absolute difference."""
     grad, away = _split_gradient(grad, self, target, reduction)
-    return _bend(grad, away, beta, 1.0, 1.0 / beta if beta else 0.0)
+    near = aten.lt.Scalar(aten.abs.default(away), beta)
+    return aten.where.ScalarOther(near, aten.div.Scalar(grad, beta) if beta else grad, 0.0)
 
 
 def huber_gradient(grad: Array, self: Array, target: Array, reduction: int, delta: float) -> Array:

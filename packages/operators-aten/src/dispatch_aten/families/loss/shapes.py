@@ -140,6 +140,15 @@ def _mse_loss_backward(grad_output: TensorMeta, self: TensorMeta, target: Tensor
     return contiguous(found.shape, found.dtype)
 
 
+def _smooth_l1_loss_backward(
+    grad_output: TensorMeta, self: TensorMeta, target: TensorMeta, reduction: int, beta: float
+) -> TensorMeta:
+    found = elementwise(self, target, grad_output)
+    refuse_kinds("smooth_l1_backward_cpu_out", "bic", found.dtype)
+    check_output_dtype(found.dtype, self.dtype)
+    return contiguous(found.shape, self.dtype)
+
+
 def _bce_with_logits(
     self: TensorMeta,
     target: TensorMeta,
