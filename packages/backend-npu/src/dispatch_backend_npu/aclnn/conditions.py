@@ -35,10 +35,23 @@ def is_small_convolution(
 
 
 def is_scale(sizes: Sequence[int], output_size: Sequence[int], *scales: float | None) -> bool:
-    """Return whether the scales of an image's last dimensions, where there are any, are those of its sizes."""
+    """Return whether the scales of an image's dimensions, where there are any, are those of its sizes."""
     return all(
-        scale is None or size * scale == new for size, new, scale in zip(sizes[-2:], output_size, scales, strict=True)
+        scale is None or size * scale == new for size, new, scale in zip(sizes[2:], output_size, scales, strict=True)
     )
+
+
+def is_shrink_within(sizes: Sequence[int], output_size: Sequence[int], factor: int) -> bool:
+    """Return whether no dimension of an image shrinks by more than a factor."""
+    return all(size <= factor * new for size, new in zip(sizes[2:], output_size, strict=True))
+
+
+def is_linear_gradient(grad_output: Any, input_size: Sequence[int]) -> bool:
+    """Return whether UpsampleLinear1dBackward takes a gradient: bfloat16 keeps its length, others shrink 500 times."""
+    length = input_size[2]
+    if grad_output.dtype is ScalarType.BFloat16:
+        return grad_output.shape[2] == length
+    return grad_output.shape[2] <= 500 * length
 
 
 def is_factor(weight: Any, input: Any) -> bool:

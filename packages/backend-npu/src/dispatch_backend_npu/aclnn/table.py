@@ -300,10 +300,20 @@ int64_t divisorOverride, int8_t cubeMathType, T! gradInput)
 AdaptiveAvgPool2d(T self, IA outputSize, T! out)
 AdaptiveAvgPool2dBackward(T gradOutput, T self, T! out)
 AdaptiveMaxPool2d(T self, IA outputSize, T! outputOut, T! indicesOut)
+UpsampleNearest1d(T self, IA outputSize, T! out)
+UpsampleNearest1dBackward(T gradOut, IA outputSize, IA inputSize, double scales, T! out)
 UpsampleNearest2d(T self, IA outputSize, T! out)
 UpsampleNearest2dBackward(T gradOut, IA outputSize, IA inputSize, double scalesH, double scalesW, T! gradInput)
+UpsampleLinear1d(T self, IA outputSize, bool alignCorners, double scales, T! out)
+UpsampleLinear1dBackward(T gradOut, IA outputSize, IA inputSize, bool alignCorners, double scales, T! out)
 UpsampleBilinear2d(T self, IA outputSize, bool alignCorners, double scalesH, double scalesW, T! out)
 UpsampleBilinear2dBackward(T gradOut, IA outputSize, IA inputSize, bool alignCorners, double scalesH, double scalesW, T! out)
+UpsampleTrilinear3d(T self, IA outputSize, bool alignCorners, double scalesD, double scalesH, double scalesW, T! out)
+UpsampleTrilinear3dBackward(T gradOut, IA outputSize, IA inputSize, bool alignCorners, double scalesD, \
+double scalesH, double scalesW, T! gradInput)
+UpsampleBicubic2d(T self, IA outputSize, bool alignCorners, double scalesH, double scalesW, T! out)
+UpsampleBicubic2dBackward(T gradOut, IA outputSize, IA inputSize, bool alignCorners, double scalesH, double scalesW, \
+T! gradInput)
 Im2col(T self, IA kernelSize, IA dilation, IA padding, IA stride, T out)
 Im2colBackward(T gradOutput, IA inputSize, IA kernelSize, IA dilation, IA padding, IA stride, T! out)
 # Normalisation.
@@ -660,13 +670,32 @@ count_include_pad, divisor_override or 0, cube(self.dtype), out) where is_filled
 _adaptive_avg_pool2d        AdaptiveAvgPool2d(self, output_size, out) where is_filled(self) and all(output_size)
 _adaptive_avg_pool2d_backward AdaptiveAvgPool2dBackward(grad_output, self, out) where is_filled(grad_output)
 adaptive_max_pool2d         AdaptiveMaxPool2d(self, output_size, out0, out1) where is_filled(self) and all(output_size)
+upsample_nearest1d          UpsampleNearest1d(self, output_size, out) where \
+is_filled(self) and is_scale(self.shape, output_size, scales)
+upsample_nearest1d_backward UpsampleNearest1dBackward(grad_output, output_size, input_size, 0.0, out) where \
+is_filled(grad_output) and is_scale(input_size, output_size, scales)
 upsample_nearest2d          UpsampleNearest2d(self, output_size, out) where \
 is_filled(self) and is_scale(self.shape, output_size, scales_h, scales_w)
 upsample_nearest2d_backward UpsampleNearest2dBackward(grad_output, output_size, input_size, 0.0, 0.0, out) where \
 is_filled(grad_output) and is_scale(input_size, output_size, scales_h, scales_w)
+upsample_linear1d           UpsampleLinear1d(self, output_size, align_corners, -1.0, out) where \
+is_filled(self) and is_scale(self.shape, output_size, scales)
+upsample_linear1d_backward  UpsampleLinear1dBackward(grad_output, output_size, input_size, align_corners, 0.0, out) where \
+is_filled(grad_output) and is_scale(input_size, output_size, scales) and \
+is_linear_gradient(grad_output, input_size)
 upsample_bilinear2d         UpsampleBilinear2d(self, output_size, align_corners, 0.0, 0.0, out) where \
 is_filled(self) and is_scale(self.shape, output_size, scales_h, scales_w)
 upsample_bilinear2d_backward UpsampleBilinear2dBackward(grad_output, output_size, input_size, align_corners, 0.0, 0.0, \
+out) where is_filled(grad_output) and is_scale(input_size, output_size, scales_h, scales_w)
+upsample_trilinear3d        UpsampleTrilinear3d(self, output_size, align_corners, 0.0, 0.0, 0.0, out) where \
+is_filled(self) and is_scale(self.shape, output_size, scales_d, scales_h, scales_w) and \
+is_shrink_within(self.shape, output_size, 50)
+upsample_trilinear3d_backward UpsampleTrilinear3dBackward(grad_output, output_size, input_size, align_corners, \
+0.0, 0.0, 0.0, out) where \
+is_filled(grad_output) and is_scale(input_size, output_size, scales_d, scales_h, scales_w)
+upsample_bicubic2d          UpsampleBicubic2d(self, output_size, align_corners, 0.0, 0.0, out) where \
+is_filled(self) and is_scale(self.shape, output_size, scales_h, scales_w)
+upsample_bicubic2d_backward UpsampleBicubic2dBackward(grad_output, output_size, input_size, align_corners, 0.0, 0.0, \
 out) where is_filled(grad_output) and is_scale(input_size, output_size, scales_h, scales_w)
 im2col                      Im2col(self, kernel_size, dilation, padding, stride, out) where is_filled(self)
 col2im                      Im2colBackward(self, output_size, kernel_size, dilation, padding, stride, out) where \
