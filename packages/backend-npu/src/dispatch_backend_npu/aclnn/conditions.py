@@ -13,6 +13,13 @@ def is_filled(array: Any) -> bool:
     return 0 not in array.shape
 
 
+def spread(values: int | Sequence[int], count: int) -> list[int]:
+    """Return a number for each of ``count`` dimensions where one stands for all; none stay none."""
+    if isinstance(values, int):
+        return [values] * count
+    return [*values] * count if len(values) == 1 else [*values]
+
+
 def is_small_convolution(
     input: Any,
     weight: Any,
