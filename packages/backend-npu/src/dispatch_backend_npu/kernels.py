@@ -82,6 +82,9 @@ BY_HAND: Final = {
         max_pool3d_with_indices_backward adaptive_max_pool3d adaptive_max_pool2d_backward
         adaptive_max_pool3d_backward
     """,
+    ".ops.sampling": """
+        grid_sampler_2d_backward grid_sampler_3d_backward
+    """,
     ".ops.losses": """
         nll_loss_forward nll_loss_backward
     """,

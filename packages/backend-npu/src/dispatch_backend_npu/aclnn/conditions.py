@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from dispatch_aten.dtypes import ScalarType
@@ -59,6 +60,17 @@ def is_linear_gradient(grad_output: Any, input_size: Sequence[int]) -> bool:
     if grad_output.dtype is ScalarType.BFloat16:
         return grad_output.shape[2] == length
     return grad_output.shape[2] <= 500 * length
+
+
+def is_sampled(input: Any, grid: Any, interpolation_mode: int, padding_mode: int) -> bool:
+    """Return whether sampling has the modes, and images have elements, fewer than 32 bits count."""
+    return (
+        is_filled(input)
+        and is_filled(grid)
+        and 0 <= interpolation_mode <= 2
+        and 0 <= padding_mode <= 2
+        and prod(input.shape[2:]) < 1 << 31
+    )
 
 
 def is_factor(weight: Any, input: Any) -> bool:

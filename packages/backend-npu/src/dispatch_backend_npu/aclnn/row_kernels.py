@@ -58,6 +58,7 @@ _NAMES: Final = {
     "is_factor": conditions.is_factor,
     "is_filled": conditions.is_filled,
     "is_linear_gradient": conditions.is_linear_gradient,
+    "is_sampled": conditions.is_sampled,
     "is_scale": conditions.is_scale,
     "is_shrink_within": conditions.is_shrink_within,
     "is_small_convolution": conditions.is_small_convolution,

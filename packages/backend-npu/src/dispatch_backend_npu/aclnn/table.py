@@ -327,6 +327,12 @@ double scalesH, double scalesW, T! gradInput)
 UpsampleBicubic2d(T self, IA outputSize, bool alignCorners, double scalesH, double scalesW, T! out)
 UpsampleBicubic2dBackward(T gradOut, IA outputSize, IA inputSize, bool alignCorners, double scalesH, double scalesW, \
 T! gradInput)
+GridSampler2D(T input, T grid, int64_t interpolationMode, int64_t paddingMode, bool alignCorners, T! out)
+GridSampler2DBackward(T gradOutput, T input, T grid, int64_t interpolationMode, int64_t paddingMode, \
+bool alignCorners, BA outputMask, T! inputGrad, T! gridGrad)
+GridSampler3D(T input, T grid, int64_t interpolationMode, int64_t paddingMode, bool alignCorners, T! out)
+GridSampler3DBackward(T gradOutput, T input, T grid, int64_t interpolationMode, int64_t paddingMode, \
+bool alignCorners, BA outputMask, T! inputGrad, T! gridGrad)
 Im2col(T self, IA kernelSize, IA dilation, IA padding, IA stride, T out)
 Im2colBackward(T gradOutput, IA inputSize, IA kernelSize, IA dilation, IA padding, IA stride, T! out)
 # Normalisation.
@@ -721,6 +727,11 @@ upsample_bicubic2d          UpsampleBicubic2d(self, output_size, align_corners, 
 is_filled(self) and is_scale(self.shape, output_size, scales_h, scales_w)
 upsample_bicubic2d_backward UpsampleBicubic2dBackward(grad_output, output_size, input_size, align_corners, 0.0, 0.0, \
 out) where is_filled(grad_output) and is_scale(input_size, output_size, scales_h, scales_w)
+grid_sampler_2d             GridSampler2D(input, grid, interpolation_mode, padding_mode, align_corners, out) where \
+is_sampled(input, grid, interpolation_mode, padding_mode) and \
+(interpolation_mode < 2 or (input.dtype.itemsize < 8 and family() in ('910B', '910_93', '950')))
+grid_sampler_3d             GridSampler3D(input, grid, interpolation_mode, padding_mode, align_corners, out) where \
+is_sampled(input, grid, interpolation_mode, padding_mode)
 im2col                      Im2col(self, kernel_size, dilation, padding, stride, out) where is_filled(self)
 col2im                      Im2colBackward(self, output_size, kernel_size, dilation, padding, stride, out) where \
 is_filled(self)

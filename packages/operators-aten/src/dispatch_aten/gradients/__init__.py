@@ -22,7 +22,7 @@ __all__ = ["FUNCTIONS", "conjugate", "functions_for"]
 
 _KINDS: Final = (
     *("activation", "complex_numbers", "convolution", "fft", "indexing", "linalg", "loss", "matmul", "normalization"),
-    *("pointwise", "pooling", "reduction", "scatter", "special", "view"),
+    *("pointwise", "pooling", "reduction", "resampling", "scatter", "special", "view"),
 )
 _MODULES: Final = (
     "gradients._shared",

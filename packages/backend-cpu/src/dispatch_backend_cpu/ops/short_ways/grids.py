@@ -109,11 +109,12 @@ def _grid_sampler(input: Array, grid: Array, interpolation_mode: int, padding_mo
 
 _PARTS: Final = """
     _to_copy _unsafe_view abs add.Scalar add.Tensor cat clamp clone detach div.Scalar eq.Scalar expand floor fmod.Scalar
-    gather ge.Scalar gt.Scalar lt.Scalar mul.Scalar mul.Tensor nan_to_num new_full remainder.Scalar reshape round
+    gather ge.Scalar gt.Scalar lt.Scalar mul.Scalar mul.Tensor nan_to_num new_full ones_like remainder.Scalar reshape round
     rsub.Scalar select.int stack sub.Scalar sub.Tensor sum.dim_IntList unsqueeze view where.ScalarOther where.self
 """
 
 #: Operator → its short way, and the options of ``Library.short_way``.
 SHORT_WAYS: Final[dict[str, tuple[Callable[..., Any], dict[str, Any]]]] = {
-    f"grid_sampler{rank}": (_grid_sampler, {"parts": tuple(_PARTS.split())}) for rank in ("", "_2d", "_3d")
+    "grid_sampler": (_grid_sampler, {"parts": ("grid_sampler_2d", "grid_sampler_3d", *_PARTS.split())}),
+    **{f"grid_sampler_{count}d": (_grid_sampler, {"parts": tuple(_PARTS.split())}) for count in (2, 3)},
 }
