@@ -31,7 +31,9 @@ _PART: Final = "npu"
 SOURCES: Final = Path(__file__).parent / "source"
 
 #: The kinds of the operators' kernels, a source each.
-_KINDS: Final = "reduce order loss matrix norm convolution image pooling resampling sampling embedding index move random optimizer".split()
+_KINDS: Final = """
+reduce order loss matrix norm convolution image pooling resampling sampling embedding index move random optimizer
+""".split()
 
 #: Library → its sources, and the libraries that it needs.
 LIBRARIES: Final = {
