@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
-from dispatch_aten.decompositions._shared import Array, aten
+from dispatch_aten.decompositions._shared import Array, aten, widen
 from dispatch_aten.families.resampling.grids import GridPoints
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ def differentiate_grid(
     ``grads`` are the gradients of its two results. Its first result adds ``grad_output`` times weights to images, the second
     sums it up over the elements around each point, times derivatives of these weights.
     """
-    to_input, to_grid = grads
+    to_input, to_grid = (None if each is None else widen(each) for each in grads)
+    grad_output, input, grid = widen(grad_output), widen(input), widen(grid)
     points = GridPoints(dc.shape(input)[2:], grid, *options)
     dims = range(len(points.sizes))
     numbers = None

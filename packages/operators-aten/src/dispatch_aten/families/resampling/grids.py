@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
-from dispatch_aten.decompositions._shared import Array, aten, cast, meta_of, overload
+from dispatch_aten.decompositions._shared import Array, aten, cast, meta_of, overload, widen
 from dispatch_aten.dtypes import int64
 from dispatch_aten.errors import ShapeError
 from dispatch_aten.families.resampling.grid_shapes import BICUBIC, check_grid
@@ -249,10 +249,10 @@ def _grid_sampler(input: Array, grid: Array, interpolation_mode: int, padding_mo
 def _sample(name: str) -> Callable[..., Array]:
     def kernel(input: Array, grid: Array, *options: Any) -> Array:
         RULES[name](meta_of(input), meta_of(grid), *options)
-        points = GridPoints(dc.shape(input)[2:], grid, *options)
+        points = GridPoints(dc.shape(input)[2:], widen(grid), *options)
         weights = points.weigh()
         assert weights is not None
-        return points.sum_up(aten.mul.Tensor(points.take(input), weights))
+        return cast(points.sum_up(aten.mul.Tensor(points.take(widen(input)), weights)), dc.dtype(input))
 
     return kernel
 
@@ -263,19 +263,19 @@ def _sample_backward(name: str) -> Callable[..., tuple[Array | None, Array | Non
     ) -> tuple[Array | None, Array | None]:
         metas = meta_of(grad_output), meta_of(input), meta_of(grid)
         RULES[name](*metas, mode, padding, align, output_mask)
-        points = GridPoints(dc.shape(input)[2:], grid, mode, padding, align)
-        grad, by_input, by_grid = points.spread(grad_output), None, None
+        points = GridPoints(dc.shape(input)[2:], widen(grid), mode, padding, align)
+        grad, by_input, by_grid = points.spread(widen(grad_output)), None, None
         if output_mask[0]:
             weights = points.weigh()
             assert weights is not None
-            by_input = points.send(aten.mul.Tensor(grad, weights))
+            by_input = cast(points.send(aten.mul.Tensor(grad, weights)), dc.dtype(input))
         if output_mask[1]:
             slopes = [points.weigh(dim) for dim in range(len(points.sizes))]
             lines: list[Array | None] = [None] * len(slopes)
             if slopes[0] is not None:
-                along = aten.sum.dim_IntList(aten.mul.Tensor(grad, points.take(input)), [1], True)
+                along = aten.sum.dim_IntList(aten.mul.Tensor(grad, points.take(widen(input))), [1], True)
                 lines = [None if slope is None else aten.mul.Tensor(along, slope) for slope in slopes]
-            by_grid = points.join(lines, grid)
+            by_grid = cast(points.join(lines, widen(grid)), dc.dtype(grid))
         return by_input, by_grid
 
     return kernel
