@@ -136,6 +136,13 @@ def _grids(count):
             f"grid_sampler_{count}d",
             lambda r, options=options: (r.f(2, 3, *sizes), r.f(2, *points, count, low=-1.3, high=1.3), *options),
         )
+        yield (
+            f"grid_sampler_{count}d_backward",
+            lambda r, options=options: (
+                *(r.f(2, 3, *points), r.f(2, 3, *sizes), r.f(2, *points, count, low=-1.3, high=1.3)),
+                *(*options, [True, True]),
+            ),
+        )
 
 
 def _list_cases():

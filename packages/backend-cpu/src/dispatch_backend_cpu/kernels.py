@@ -18,7 +18,7 @@ _KINDS: Final = (
     "indexing.reads indexing.scatter indexing.writes linear_algebra.factors linear_algebra.fft "
     "linear_algebra.linalg linear_algebra.matmul networks.adaptive_pooling networks.convolution networks.ctc "
     "networks.loss networks.normalization networks.padding networks.pooling networks.recurrent "
-    "networks.resampling pointwise.complex_numbers pointwise.dropout pointwise.inplace pointwise.kernels "
+    "networks.resampling networks.sampling pointwise.complex_numbers pointwise.dropout pointwise.inplace pointwise.kernels "
     "pointwise.special reductions.distinct reductions.kernels reductions.ordering reductions.scans "
     "reductions.selection short_ways.activation views.copy views.kernels views.lists"
 )

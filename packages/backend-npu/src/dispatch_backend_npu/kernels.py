@@ -78,7 +78,12 @@ BY_HAND: Final = {
         argmax argmin var.correction std.correction var_mean.correction aminmax any.dims all.dims
     """,
     ".ops.pooling": """
-        max_pool2d_with_indices max_pool2d_with_indices_backward
+        max_pool2d_with_indices max_pool2d_with_indices_backward max_pool3d_with_indices
+        max_pool3d_with_indices_backward adaptive_max_pool3d adaptive_max_pool2d_backward
+        adaptive_max_pool3d_backward
+    """,
+    ".ops.sampling": """
+        grid_sampler_2d_backward grid_sampler_3d_backward
     """,
     ".ops.losses": """
         nll_loss_forward nll_loss_backward

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from math import prod
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
@@ -53,13 +54,20 @@ _NAMES: Final = {
     "bool": bool,
     "cube": lambda dtype: device.chip().cube_math_type if dtype is ScalarType.Float else KEEP_DTYPE,
     "bound": lambda number, array, sign: sign * _largest(array.dtype) if number is None else number,
+    "family": lambda: device.chip().family,
     "like": lambda number, array: int(number) if array.dtype.is_integral else number,
     "is_factor": conditions.is_factor,
     "is_filled": conditions.is_filled,
+    "is_linear_gradient": conditions.is_linear_gradient,
+    "is_sampled": conditions.is_sampled,
     "is_scale": conditions.is_scale,
     "is_shift": conditions.is_shift,
+    "is_shrink_within": conditions.is_shrink_within,
     "is_small_convolution": conditions.is_small_convolution,
     "min": min,
+    "prod": prod,
+    "set": set,
+    "spread": conditions.spread,
     "dims": lambda dim: () if dim is None else dim,
 }
 

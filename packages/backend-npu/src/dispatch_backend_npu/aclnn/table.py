@@ -307,17 +307,46 @@ IA outputPadding, int groups, BA outputMask, int8_t cubeMathType, T! gradInput, 
 MaxPool2dWithIndices(T self, IA kernelSize, IA stride, IA padding, IA dilation, bool ceilMode, T! out, T! indices)
 MaxPool2dWithIndicesBackward(T gradOutput, T self, T indices, IA kernelSize, IA stride, IA padding, IA dilation, \
 bool ceilMode, T! gradInput)
+MaxPool3dWithArgmax(T self, IA kernelSize, IA stride, IA padding, IA dilation, bool ceilMode, T! out, T! indices)
+MaxPool3dWithArgmaxBackward(T gradOutput, T self, T indices, IA kernelSize, IA stride, IA padding, IA dilation, \
+bool ceilMode, T! gradInput)
 AvgPool2d(T self, IA kernelSize, IA strides, IA paddings, bool ceilMode, bool countIncludePad, int64_t divisorOverride, \
 int8_t cubeMathType, T! out)
 AvgPool2dBackward(T gradOutput, T self, IA kernelSize, IA stride, IA padding, bool ceilMode, bool countIncludePad, \
 int64_t divisorOverride, int8_t cubeMathType, T! gradInput)
+AvgPool3d(T self, IA kernelSize, IA stride, IA padding, bool ceilMode, bool countIncludePad, int64_t divisorOverride, \
+T! out)
+AvgPool3dBackward(T gradOuput, T self, IA kernelSize, IA stride, IA padding, bool ceilMode, bool countIncludePad, \
+int64_t divisorOverride, T! output)
 AdaptiveAvgPool2d(T self, IA outputSize, T! out)
 AdaptiveAvgPool2dBackward(T gradOutput, T self, T! out)
+AdaptiveAvgPool3d(T self, IA outputSize, T! out)
+AdaptiveAvgPool3dBackward(T gradOutput, T self, T! out)
 AdaptiveMaxPool2d(T self, IA outputSize, T! outputOut, T! indicesOut)
+AdaptiveMaxPool3d(T self, IA outputSize, T! outputOut, T! indicesOut)
+AdaptiveMaxPool3dBackward(T gradOutput, T self, T indices, T! gradInput)
+MaxUnpool2d(T self, T indices, IA outputSize, T! out)
+MaxUnpool3d(T self, T indices, IA outputSize, IA stride, IA padding, T! outRef)
+UpsampleNearest1d(T self, IA outputSize, T! out)
+UpsampleNearest1dBackward(T gradOut, IA outputSize, IA inputSize, double scales, T! out)
 UpsampleNearest2d(T self, IA outputSize, T! out)
 UpsampleNearest2dBackward(T gradOut, IA outputSize, IA inputSize, double scalesH, double scalesW, T! gradInput)
+UpsampleLinear1d(T self, IA outputSize, bool alignCorners, double scales, T! out)
+UpsampleLinear1dBackward(T gradOut, IA outputSize, IA inputSize, bool alignCorners, double scales, T! out)
 UpsampleBilinear2d(T self, IA outputSize, bool alignCorners, double scalesH, double scalesW, T! out)
 UpsampleBilinear2dBackward(T gradOut, IA outputSize, IA inputSize, bool alignCorners, double scalesH, double scalesW, T! out)
+UpsampleTrilinear3d(T self, IA outputSize, bool alignCorners, double scalesD, double scalesH, double scalesW, T! out)
+UpsampleTrilinear3dBackward(T gradOut, IA outputSize, IA inputSize, bool alignCorners, double scalesD, \
+double scalesH, double scalesW, T! gradInput)
+UpsampleBicubic2d(T self, IA outputSize, bool alignCorners, double scalesH, double scalesW, T! out)
+UpsampleBicubic2dBackward(T gradOut, IA outputSize, IA inputSize, bool alignCorners, double scalesH, double scalesW, \
+T! gradInput)
+GridSampler2D(T input, T grid, int64_t interpolationMode, int64_t paddingMode, bool alignCorners, T! out)
+GridSampler2DBackward(T gradOutput, T input, T grid, int64_t interpolationMode, int64_t paddingMode, \
+bool alignCorners, BA outputMask, T! inputGrad, T! gridGrad)
+GridSampler3D(T input, T grid, int64_t interpolationMode, int64_t paddingMode, bool alignCorners, T! out)
+GridSampler3DBackward(T gradOutput, T input, T grid, int64_t interpolationMode, int64_t paddingMode, \
+bool alignCorners, BA outputMask, T! inputGrad, T! gridGrad)
 Im2col(T self, IA kernelSize, IA dilation, IA padding, IA stride, T out)
 Im2colBackward(T gradOutput, IA inputSize, IA kernelSize, IA dilation, IA padding, IA stride, T! out)
 # Normalisation.
@@ -711,17 +740,52 @@ avg_pool2d                  AvgPool2d(self, kernel_size, stride, padding, ceil_m
 divisor_override or 0, cube(self.dtype), out) where is_filled(self)
 avg_pool2d_backward         AvgPool2dBackward(grad_output, self, kernel_size, stride, padding, ceil_mode, \
 count_include_pad, divisor_override or 0, cube(self.dtype), out) where is_filled(grad_output)
+avg_pool3d                  AvgPool3d(self, spread(kernel_size, 3), spread(stride, 3), spread(padding, 3), ceil_mode, \
+count_include_pad, divisor_override or 0, out) where is_filled(self)
+avg_pool3d_backward         AvgPool3dBackward(grad_output, self, spread(kernel_size, 3), spread(stride, 3), \
+spread(padding, 3), ceil_mode, count_include_pad, divisor_override or 0, out) where is_filled(grad_output)
 _adaptive_avg_pool2d        AdaptiveAvgPool2d(self, output_size, out) where is_filled(self) and all(output_size)
 _adaptive_avg_pool2d_backward AdaptiveAvgPool2dBackward(grad_output, self, out) where is_filled(grad_output)
+_adaptive_avg_pool3d        AdaptiveAvgPool3d(self, output_size, out) where is_filled(self) and all(output_size)
+_adaptive_avg_pool3d_backward AdaptiveAvgPool3dBackward(grad_output, self, out) where \
+is_filled(grad_output) and (family() != '910' or set(grad_output.shape[-3:]) == {1})
 adaptive_max_pool2d         AdaptiveMaxPool2d(self, output_size, out0, out1) where is_filled(self) and all(output_size)
+max_unpool2d                MaxUnpool2d(self, indices, output_size, out) where \
+is_filled(self) and prod(output_size) >= prod(self.shape[-2:])
+max_unpool3d                MaxUnpool3d(self, indices, output_size, spread(stride, 3), spread(padding, 3), out) where \
+is_filled(self) and prod(output_size) >= prod(self.shape[-3:])
+upsample_nearest1d          UpsampleNearest1d(self, output_size, out) where \
+is_filled(self) and is_scale(self.shape, output_size, scales)
+upsample_nearest1d_backward UpsampleNearest1dBackward(grad_output, output_size, input_size, 0.0, out) where \
+is_filled(grad_output) and is_scale(input_size, output_size, scales)
 upsample_nearest2d          UpsampleNearest2d(self, output_size, out) where \
 is_filled(self) and is_scale(self.shape, output_size, scales_h, scales_w)
 upsample_nearest2d_backward UpsampleNearest2dBackward(grad_output, output_size, input_size, 0.0, 0.0, out) where \
 is_filled(grad_output) and is_scale(input_size, output_size, scales_h, scales_w)
+upsample_linear1d           UpsampleLinear1d(self, output_size, align_corners, -1.0, out) where \
+is_filled(self) and is_scale(self.shape, output_size, scales)
+upsample_linear1d_backward  UpsampleLinear1dBackward(grad_output, output_size, input_size, align_corners, 0.0, out) where \
+is_filled(grad_output) and is_scale(input_size, output_size, scales) and \
+is_linear_gradient(grad_output, input_size)
 upsample_bilinear2d         UpsampleBilinear2d(self, output_size, align_corners, 0.0, 0.0, out) where \
 is_filled(self) and is_scale(self.shape, output_size, scales_h, scales_w)
 upsample_bilinear2d_backward UpsampleBilinear2dBackward(grad_output, output_size, input_size, align_corners, 0.0, 0.0, \
 out) where is_filled(grad_output) and is_scale(input_size, output_size, scales_h, scales_w)
+upsample_trilinear3d        UpsampleTrilinear3d(self, output_size, align_corners, 0.0, 0.0, 0.0, out) where \
+is_filled(self) and is_scale(self.shape, output_size, scales_d, scales_h, scales_w) and \
+is_shrink_within(self.shape, output_size, 50)
+upsample_trilinear3d_backward UpsampleTrilinear3dBackward(grad_output, output_size, input_size, align_corners, \
+0.0, 0.0, 0.0, out) where \
+is_filled(grad_output) and is_scale(input_size, output_size, scales_d, scales_h, scales_w)
+upsample_bicubic2d          UpsampleBicubic2d(self, output_size, align_corners, 0.0, 0.0, out) where \
+is_filled(self) and is_scale(self.shape, output_size, scales_h, scales_w)
+upsample_bicubic2d_backward UpsampleBicubic2dBackward(grad_output, output_size, input_size, align_corners, 0.0, 0.0, \
+out) where is_filled(grad_output) and is_scale(input_size, output_size, scales_h, scales_w)
+grid_sampler_2d             GridSampler2D(input, grid, interpolation_mode, padding_mode, align_corners, out) where \
+is_sampled(input, grid, interpolation_mode, padding_mode) and \
+(interpolation_mode < 2 or (input.dtype.itemsize < 8 and family() in ('910B', '910_93', '950')))
+grid_sampler_3d             GridSampler3D(input, grid, interpolation_mode, padding_mode, align_corners, out) where \
+is_sampled(input, grid, interpolation_mode, padding_mode)
 im2col                      Im2col(self, kernel_size, dilation, padding, stride, out) where is_filled(self)
 col2im                      Im2colBackward(self, output_size, kernel_size, dilation, padding, stride, out) where \
 is_filled(self)

@@ -31,9 +31,10 @@ _PART: Final = "npu"
 SOURCES: Final = Path(__file__).parent / "source"
 
 #: The kinds of the operators' kernels, a source each.
-_KINDS: Final = (
-    "reduce order loss matrix linear norm attention convolution image embedding index count move random optimizer".split()
-)
+_KINDS: Final = """
+reduce order loss matrix linear norm attention convolution image pooling resampling sampling embedding index count move
+random optimizer
+""".split()
 
 #: Library → its sources, and the libraries that it needs.
 LIBRARIES: Final = {

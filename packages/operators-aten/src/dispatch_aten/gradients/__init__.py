@@ -33,7 +33,7 @@ _KINDS: Final = (
         "matmul",
         "normalization",
     ),
-    *("pointwise", "pooling", "reduction", "scatter", "special", "view"),
+    *("pointwise", "pooling", "reduction", "resampling", "scatter", "special", "view"),
 )
 _MODULES: Final = (
     "gradients._shared",

@@ -2316,6 +2316,9 @@ class _aten_grid_sampler_2d(OpOverloadPacket):
     def __call__(_packet, /, input: Any, grid: Any, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any: ...
     @overload
     def __call__(_packet, /, input: Any, grid: Any, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool, *, out: Any) -> Any: ...
+class _aten_grid_sampler_2d_backward(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, grad_output: Any, input: Any, grid: Any, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool, output_mask: builtins.bool | Sequence[builtins.bool]) -> tuple[Any, Any]: ...
 class _aten_grid_sampler_3d(OpOverloadPacket):
     default: OpOverload
     out: OpOverload
@@ -2323,6 +2326,9 @@ class _aten_grid_sampler_3d(OpOverloadPacket):
     def __call__(_packet, /, input: Any, grid: Any, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any: ...
     @overload
     def __call__(_packet, /, input: Any, grid: Any, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool, *, out: Any) -> Any: ...
+class _aten_grid_sampler_3d_backward(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, grad_output: Any, input: Any, grid: Any, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool, output_mask: builtins.bool | Sequence[builtins.bool]) -> tuple[Any, Any]: ...
 class _aten_group_norm(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, input: Any, num_groups: builtins.int, weight: Any | None = None, bias: Any | None = None, eps: builtins.float = 1e-05, cudnn_enabled: builtins.bool = True) -> Any: ...
@@ -6665,7 +6671,9 @@ class _aten:
     greater_equal_: _aten_greater_equal_
     grid_sampler: _aten_grid_sampler
     grid_sampler_2d: _aten_grid_sampler_2d
+    grid_sampler_2d_backward: _aten_grid_sampler_2d_backward
     grid_sampler_3d: _aten_grid_sampler_3d
+    grid_sampler_3d_backward: _aten_grid_sampler_3d_backward
     group_norm: _aten_group_norm
     gru: _aten_gru
     gru_cell: _aten_gru_cell

@@ -1,4 +1,4 @@
-"""Pooling, padding, interpolation and columns of windows: the batch is more samples for one call."""
+"""Pooling, padding, interpolation, sampling and columns of windows: the batch is more samples for one call."""
 
 from __future__ import annotations
 
@@ -26,9 +26,13 @@ def fold(rank: int, *, size: str = "") -> Rule:
         if size:
             changed[size] = [call.size * call[size][0], *call[size][1:]]
         samples = next(iter(tensors.values())).shape[1]
-        return map_results(
-            call.run(**changed), lambda each: aten.view.default(each, [call.size, samples, *each.shape[1:]])
-        )
+
+        def split(each: Any) -> Any:
+            """Return a result with its batch, one that is not asked for as it is."""
+            asked = each is not None and len(each.shape) > 1
+            return aten.view.default(each, [call.size, samples, *each.shape[1:]]) if asked else each
+
+        return map_results(call.run(**changed), split)
 
     return rule
 
@@ -50,6 +54,7 @@ def _fold_by_dims() -> dict[str, Rule]:
         "max_unpool{}d": (2, 3),
         "reflection_pad{}d": (1, 2, 3),
         "replication_pad{}d": (1, 2, 3),
+        "grid_sampler_{}d": (2, 3),
     }
     found = {}
     for name, counts in named.items():

@@ -39,6 +39,13 @@ def _grids(count: int) -> Iterator[CallRow]:
             f"grid_sampler_{count}d",
             lambda r, options=options: (r.f(2, 3, *sizes), r.f(2, *points, count, low=-1.3, high=1.3), *options),
         )
+        yield call(
+            f"grid_sampler_{count}d_backward",
+            lambda r, options=options: (
+                *(r.f(2, 3, *points), r.f(2, 3, *sizes), r.f(2, *points, count, low=-1.3, high=1.3)),
+                *(*options, [True, True]),
+            ),
+        )
 
 
 def _list_calls() -> Iterator[CallRow]:
