@@ -105,7 +105,13 @@ def wait(function: str, *handle: int) -> None:
         _abandon(device, called, status)
         check_answers(device)
     if status:
+        for explain in explanations:
+            explain(called, status)
         fail(called, status)
+
+
+explanations: Final[list[Callable[[str, int], None]]] = []
+"""Functions that are called when the work of the thread's device has failed; each may raise an error that says more."""
 
 
 def _abandon(device: int, function: str, status: int) -> None:

@@ -1,0 +1,220 @@
+"""Communicators: what HCCL has opened for a group on a device, and the collectives that they run.
+
+A collective is queued on the thread's current stream. Its arrays lie row-major in one piece; their blocks are kept until that
+stream has passed the call. A communicator's calls have one order, which is the same in all ranks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dispatch_aten.collectives import CollectiveError, ProcessGroup, RankLostError
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.shapes import contiguous
+
+from .. import arrays
+from ..acl.errors import AclError
+from ..acl.library import bind, recent_message
+from ..aclnn.launch import launch
+from ..arrays import AclArray
+from ..runtime import device as devices
+from ..runtime.session import Stage, at_finalize
+from ..runtime.stream import Stream, current
+from .data_types import HCCL_RECV, HCCL_SEND, number_of, numbers_of
+from .errors import call, symbol_of, text_of
+
+ROOT_INFO_BYTES: Final = 4108
+"""The size of an ``HcclRootInfo``, by the toolkit's header."""
+NAME_BYTES: Final = 128
+"""The size of a communicator's name, by the toolkit's header."""
+
+#: How many seconds the store may take to tell of a rank that is gone, once HCCL has failed.
+_PATIENCE: Final = 2.0
+
+
+class SendRecvItem(ctypes.Structure):
+    """``HcclSendRecvItem``: something to send or to receive."""
+
+    _fields_ = (
+        ("kind", ctypes.c_int),
+        ("buffer", ctypes.c_void_p),
+        ("count", ctypes.c_uint64),
+        ("dtype", ctypes.c_int),
+        ("rank", ctypes.c_uint32),
+    )
+
+
+_open: Final[weakref.WeakSet[Communicator]] = weakref.WeakSet()
+
+
+def connect(group: ProcessGroup, index: int) -> Communicator:
+    """Return a communicator of a group on a device; all ranks call this.
+
+    Raises ``HcclError``, and the store's errors where a rank is gone or does not come in time.
+    """
+    with devices.guard(index):
+        root = group.share("hccl", _make_root_info)
+        # HCCL itself would wait long for a rank that is gone.
+        group.meet("hccl")
+        pointer = ctypes.c_void_p()
+        call("HcclCommInitRootInfo", group.size, ctypes.create_string_buffer(root, ROOT_INFO_BYTES), group.rank, ctypes.byref(pointer))
+        return Communicator(group, index, pointer.value or 0)
+
+
+def _make_root_info() -> bytes:
+    made = ctypes.create_string_buffer(ROOT_INFO_BYTES)
+    call("HcclGetRootInfo", made)
+    return made.raw
+
+
+def _address(array: AclArray) -> int:
+    return int(array.pointer + array.storage_offset * array.spec.dtype.itemsize)
+
+
+class Communicator:
+    """An ``HcclComm`` of a group on a device."""
+
+    __slots__ = ("__weakref__", "device", "group", "pointer")
+
+    def __init__(self, group: ProcessGroup, device: int, pointer: int) -> None:
+        self.group, self.device, self.pointer = group, device, pointer
+        _open.add(self)
+
+    @property
+    def name(self) -> str:
+        """The communicator's name in HCCL's logs."""
+        text = ctypes.create_string_buffer(NAME_BYTES)
+        call("HcclGetCommName", self._ensure(), text)
+        return text.value.decode(errors="replace")
+
+    def close(self) -> None:
+        """Destroy the communicator, once its stream has done its calls; a second time does nothing."""
+        if self.pointer:
+            pointer, self.pointer = self.pointer, 0
+            _open.discard(self)
+            call("HcclCommDestroy", pointer)
+
+    def check(self) -> None:
+        """Raise ``CollectiveError`` where a call has failed on the device."""
+        found = ctypes.c_int()
+        call("HcclGetCommAsyncError", self._ensure(), ctypes.byref(found))
+        if found.value:
+            self._fail(found.value, "")
+
+    def barrier(self) -> None:
+        """Queue a wait for all ranks."""
+        self._run("HcclBarrier", (), ())
+
+    def all_reduce(self, array: AclArray, reduction: str, into: AclArray) -> AclArray:
+        """Combine the arrays of all ranks."""
+        return self._reduce("HcclAllReduce", array, reduction, into)
+
+    def reduce_scatter(self, array: AclArray, reduction: str, into: AclArray) -> AclArray:
+        """Combine the arrays of all ranks, and keep this rank's part."""
+        return self._reduce("HcclReduceScatter", array, reduction, into)
+
+    def all_gather(self, array: AclArray, into: AclArray) -> AclArray:
+        """Lay the arrays of all ranks behind each other."""
+        dtype, count = number_of("HcclAllGather", array.spec.dtype), array.spec.numel
+        if count:
+            self._run("HcclAllGather", (array, into), (_address(array), _address(into), count, dtype))
+        return into
+
+    def broadcast(self, array: AclArray, root: int, into: AclArray) -> AclArray:
+        """Give all ranks the array of one of them."""
+        dtype, count = number_of("HcclBroadcast", array.spec.dtype), array.spec.numel
+        if count:
+            if _address(array) != _address(into):
+                launch("aclnnInplaceCopy", into, array)
+            self._run("HcclBroadcast", (into,), (_address(into), count, dtype, root))
+        return into
+
+    def exchange(self, sends: Sequence[tuple[AclArray, int]], receives: Sequence[tuple[AclArray, int]]) -> list[AclArray]:
+        """Send arrays and receive others, all at once."""
+        listed = [(HCCL_SEND, *each) for each in sends] + [(HCCL_RECV, *each) for each in receives]
+        numbers = [number_of("HcclBatchSendRecv", array.spec.dtype) for _, array, _ in listed]
+        if len(listed) == 1:
+            ((kind, array, rank),) = listed
+            name = "HcclSend" if kind == HCCL_SEND else "HcclRecv"
+            self._run(name, (array,), (_address(array), array.spec.numel, numbers[0], rank))
+        else:
+            items = (SendRecvItem * len(listed))(
+                *[
+                    SendRecvItem(kind, _address(array), array.spec.numel, dtype, rank)
+                    for (kind, array, rank), dtype in zip(listed, numbers, strict=True)
+                ]
+            )
+            self._run("HcclBatchSendRecv", [array for _, array, _ in listed], (items, len(items)))
+        return [array for array, _ in receives]
+
+    def _reduce(self, name: str, array: AclArray, reduction: str, into: AclArray) -> AclArray:
+        if array.spec.dtype is ScalarType.Byte:
+            # It has no reduction of unsigned bytes: they are combined as int32, and cut off.
+            wide, made = (arrays.allocate_array(contiguous(each.shape, ScalarType.Int)) for each in (array, into))
+            if array.spec.numel:
+                launch("aclnnCast", array, ScalarType.Int, wide)
+                self._reduce(name, wide, reduction, made)
+                launch("aclnnInplaceCopy", into, made)
+            return into
+        numbers = numbers_of(name, array.spec.dtype, reduction)
+        if into.spec.numel:
+            self._run(name, (array, into), (_address(array), _address(into), into.spec.numel, *numbers))
+        return into
+
+    def _run(self, name: str, blocks: Sequence[AclArray], values: tuple[Any, ...]) -> None:
+        pointer = self._ensure()
+        with devices.guard(self.device):
+            stream: Stream = current()
+            stream.check()
+            status = bind(name)(*values, pointer, stream.pointer)
+            if status:
+                self._fail_call(name, status)
+            for array in blocks:
+                array.block.record_stream(stream)
+            if devices.is_blocking():
+                stream.synchronize()
+
+    def _ensure(self) -> int:
+        if not self.pointer:
+            raise CollectiveError(f"the communicator of group {self.group.name!r} on npu:{self.device} was closed")
+        return self.pointer
+
+    def _fail_call(self, name: str, status: int) -> None:
+        from .errors import fail
+
+        fail(name, status)
+
+    def _fail(self, code: int, detail: str) -> None:
+        what = f"collectives of group {self.group.name!r} on npu:{self.device} have failed with {symbol_of(code)}"
+        message = ": ".join(filter(None, (what, text_of(code), detail.strip())))
+        lost = self.group.find_lost(_PATIENCE)
+        if lost:
+            raise RankLostError(lost, message)
+        raise CollectiveError(message)
+
+
+def _explain(function: str, status: int) -> None:
+    """Raise ``CollectiveError`` where a collective is why the work of the thread's device has failed."""
+    for each in [each for each in _open if each.device == devices.current() and each.pointer]:
+        found = ctypes.c_int()
+        # Read before the next call clears it.
+        detail = recent_message()
+        if not bind("HcclGetCommAsyncError")(each.pointer, ctypes.byref(found)) and found.value:
+            try:
+                each._fail(found.value, detail)
+            except CollectiveError as error:
+                raise error from AclError(function, status, detail)
+        elif detail:
+            raise AclError(function, status, detail)
+
+
+def _close(device: int) -> None:
+    for each in [each for each in _open if each.device == device]:
+        each.close()
+
+
+devices.explanations.append(_explain)
+at_finalize(Stage.PLANS, _close)
