@@ -1,7 +1,7 @@
 """Communicators: what HCCL has opened for a group on a device, and the collectives that they run.
 
-A collective is queued on the thread's current stream. Its arrays lie row-major in one piece; their blocks are kept until that
-stream has passed the call. A communicator's calls have one order, which is the same in all ranks.
+A collective is queued on the thread's current stream. Its arrays lie row-major in one piece; their blocks are kept until
+that stream has passed the call. A communicator's calls have one order, which is the same in all ranks.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from ..acl.library import bind, recent_message
 from ..aclnn.launch import launch
 from ..arrays import AclArray
 from ..runtime import device as devices
+from ..runtime import memory
 from ..runtime.session import Stage, at_finalize
 from ..runtime.stream import Stream, current
 from .data_types import HCCL_RECV, HCCL_SEND, number_of, numbers_of
-from .errors import call, symbol_of, text_of
+from .errors import GONE, call, fail, symbol_of, text_of
 
 ROOT_INFO_BYTES: Final = 4108
 """The size of an ``HcclRootInfo``, by the toolkit's header."""
@@ -32,7 +33,7 @@ NAME_BYTES: Final = 128
 """The size of a communicator's name, by the toolkit's header."""
 
 #: How many seconds the store may take to tell of a rank that is gone, once HCCL has failed.
-_PATIENCE: Final = 2.0
+_PATIENCE: Final = 1.0
 
 
 class SendRecvItem(ctypes.Structure):
@@ -60,7 +61,13 @@ def connect(group: ProcessGroup, index: int) -> Communicator:
         # HCCL itself would wait long for a rank that is gone.
         group.meet("hccl")
         pointer = ctypes.c_void_p()
-        call("HcclCommInitRootInfo", group.size, ctypes.create_string_buffer(root, ROOT_INFO_BYTES), group.rank, ctypes.byref(pointer))
+        call(
+            "HcclCommInitRootInfo",
+            group.size,
+            ctypes.create_string_buffer(root, ROOT_INFO_BYTES),
+            group.rank,
+            ctypes.byref(pointer),
+        )
         return Communicator(group, index, pointer.value or 0)
 
 
@@ -102,7 +109,7 @@ class Communicator:
         found = ctypes.c_int()
         call("HcclGetCommAsyncError", self._ensure(), ctypes.byref(found))
         if found.value:
-            self._fail(found.value, "")
+            raise self.describe_failure(found.value, "")
 
     def barrier(self) -> None:
         """Queue a wait for all ranks."""
@@ -128,11 +135,14 @@ class Communicator:
         dtype, count = number_of("HcclBroadcast", array.spec.dtype), array.spec.numel
         if count:
             if _address(array) != _address(into):
-                launch("aclnnInplaceCopy", into, array)
+                with devices.guard(self.device):
+                    memory.copy_on_device(_address(into), _address(array), count * array.spec.dtype.itemsize)
             self._run("HcclBroadcast", (into,), (_address(into), count, dtype, root))
         return into
 
-    def exchange(self, sends: Sequence[tuple[AclArray, int]], receives: Sequence[tuple[AclArray, int]]) -> list[AclArray]:
+    def exchange(
+        self, sends: Sequence[tuple[AclArray, int]], receives: Sequence[tuple[AclArray, int]]
+    ) -> list[AclArray]:
         """Send arrays and receive others, all at once."""
         listed = [(HCCL_SEND, *each) for each in sends] + [(HCCL_RECV, *each) for each in receives]
         numbers = [number_of("HcclBatchSendRecv", array.spec.dtype) for _, array, _ in listed]
@@ -152,16 +162,20 @@ class Communicator:
 
     def _reduce(self, name: str, array: AclArray, reduction: str, into: AclArray) -> AclArray:
         if array.spec.dtype is ScalarType.Byte:
-            # It has no reduction of unsigned bytes: they are combined as int32, and cut off.
-            wide, made = (arrays.allocate_array(contiguous(each.shape, ScalarType.Int)) for each in (array, into))
-            if array.spec.numel:
-                launch("aclnnCast", array, ScalarType.Int, wide)
-                self._reduce(name, wide, reduction, made)
-                launch("aclnnInplaceCopy", into, made)
-            return into
+            return self._reduce_bytes(name, array, reduction, into)
         numbers = numbers_of(name, array.spec.dtype, reduction)
         if into.spec.numel:
             self._run(name, (array, into), (_address(array), _address(into), into.spec.numel, *numbers))
+        return into
+
+    def _reduce_bytes(self, name: str, array: AclArray, reduction: str, into: AclArray) -> AclArray:
+        """Combine unsigned bytes, for which HCCL has no reduction, as int32, and cut the results off."""
+        if array.spec.numel:
+            with devices.guard(self.device):
+                wide, made = (arrays.allocate_array(contiguous(each.shape, ScalarType.Int)) for each in (array, into))
+                launch("aclnnCast", array, ScalarType.Int, wide)
+                self._reduce(name, wide, reduction, made)
+                launch("aclnnInplaceCopy", into, made)
         return into
 
     def _run(self, name: str, blocks: Sequence[AclArray], values: tuple[Any, ...]) -> None:
@@ -171,7 +185,7 @@ class Communicator:
             stream.check()
             status = bind(name)(*values, pointer, stream.pointer)
             if status:
-                self._fail_call(name, status)
+                fail(name, status)
             for array in blocks:
                 array.block.record_stream(stream)
             if devices.is_blocking():
@@ -182,38 +196,37 @@ class Communicator:
             raise CollectiveError(f"the communicator of group {self.group.name!r} on npu:{self.device} was closed")
         return self.pointer
 
-    def _fail_call(self, name: str, status: int) -> None:
-        from .errors import fail
-
-        fail(name, status)
-
-    def _fail(self, code: int, detail: str) -> None:
+    def describe_failure(self, code: int, detail: str) -> CollectiveError:
+        """Return the error of a call that has failed on the device, which names the ranks that are gone."""
         what = f"collectives of group {self.group.name!r} on npu:{self.device} have failed with {symbol_of(code)}"
         message = ": ".join(filter(None, (what, text_of(code), detail.strip())))
-        lost = self.group.find_lost(_PATIENCE)
-        if lost:
-            raise RankLostError(lost, message)
-        raise CollectiveError(message)
+        lost = self.group.find_lost(_PATIENCE) if code in GONE else ()
+        return RankLostError(lost, message) if lost else CollectiveError(message)
 
 
 def _explain(function: str, status: int) -> None:
     """Raise ``CollectiveError`` where a collective is why the work of the thread's device has failed."""
-    for each in [each for each in _open if each.device == devices.current() and each.pointer]:
+    here = [each for each in _open if each.device == devices.current()]
+    if not here:
+        return
+    detail = recent_message()  # read before another call clears it
+    cause = AclError(function, status, detail)
+    for each in here:
         found = ctypes.c_int()
-        # Read before the next call clears it.
-        detail = recent_message()
         if not bind("HcclGetCommAsyncError")(each.pointer, ctypes.byref(found)) and found.value:
-            try:
-                each._fail(found.value, detail)
-            except CollectiveError as error:
-                raise error from AclError(function, status, detail)
-        elif detail:
-            raise AclError(function, status, detail)
+            raise each.describe_failure(found.value, detail) from cause
+    raise cause
 
 
 def _close(device: int) -> None:
+    failures = []
     for each in [each for each in _open if each.device == device]:
-        each.close()
+        try:
+            each.close()
+        except CollectiveError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
 
 
 devices.explanations.append(_explain)

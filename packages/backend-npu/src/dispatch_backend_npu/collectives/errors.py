@@ -14,6 +14,9 @@ _NAMES: Final = (
     " E_REMOTE E_SUSPENDING E_OPRETRY_FAIL E_OOM"
 ).split()
 
+GONE: Final = frozenset({9, 13, 14, 19, 21})
+"""The statuses that say that another rank may be gone: time is over, or nothing comes over the network."""
+
 _HINTS: Final = {
     7: "HCCL needs the driver, and devices that reach each other: hccn_tool tests the links",
     9: "a rank did not come, or not in time: HCCL_CONNECT_TIMEOUT and HCCL_EXEC_TIMEOUT are the limits in seconds",

@@ -1,7 +1,7 @@
 """Building the simulator: the system's C compiler makes a folder like the toolkit's.
 
-The folder has ``lib64`` with ``libascendcl.so``, ``libnnopbase.so``, ``libopapi.so`` and ``libhccl.so``. Only the environment that a caller
-sets refers to it, so that it is never found by accident.
+The folder has ``lib64`` with ``libascendcl.so``, ``libnnopbase.so``, ``libopapi.so`` and ``libhccl.so``. Only the
+environment that a caller sets refers to it, so that it is never found by accident.
 """
 
 from __future__ import annotations

@@ -89,11 +89,12 @@ class DeviceInterface:
       open, or the fastest ones; the devices that it opens later ask `is_deterministic`.
     * ``collectives``: an object or module by which processes exchange arrays. ``connect(group, index)`` opens whatever a
       group needs on a device, in all its processes, and returns it; the other functions get that as ``connection``.
-      ``all_reduce(connection, array, reduction, into)``, ``reduce_scatter`` with the same arguments, ``all_gather(connection,
-      array, into)`` and ``broadcast(connection, array, root, into)`` queue work on the current stream and return ``into``,
-      or a new array where that is None, as on devices whose arrays cannot be written to; ``exchange(connection, sends,
-      receives)`` takes arrays with the ranks that they go to and come from, all at once. ``close(connection)``,
-      ``barrier(connection)`` and ``check(connection)``, which raises an error that has come in, may be left out.
+      ``all_reduce(connection, array, reduction, into)``, ``reduce_scatter`` with the same arguments,
+      ``all_gather(connection, array, into)`` and ``broadcast(connection, array, root, into)`` queue work on the current
+      stream and return ``into``, or a new array where that is None, as on devices whose arrays cannot be written to.
+      ``exchange(connection, sends, receives)`` takes arrays with the ranks that they go to and come from, all at once, and
+      returns those received. ``close(connection)``, ``barrier(connection)`` and ``check(connection)``, which raises an
+      error that has come in, may be left out.
     * ``functions``: a mapping of names to functions of the device's own, which frontends hand on beside theirs.
 
     Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.

@@ -10,6 +10,7 @@ from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.collectives import ProcessGroup
+from dispatch_aten.collectives import barrier as meet
 
 from .errors import NoProcessGroupError
 from .process_groups import find_group, find_ranks
@@ -53,7 +54,12 @@ def all_reduce(tensor: Any, op: str = "sum", group: Any = None, async_op: bool =
 
 
 def reduce(
-    tensor: Any, dst: int | None = None, op: str = "sum", group: Any = None, async_op: bool = False, group_dst: Any = None
+    tensor: Any,
+    dst: int | None = None,
+    op: str = "sum",
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: Any = None,
 ) -> Work | None:
     """Combine the tensors of all ranks, in place at one of them."""
     found = find_group("reduce", group)
@@ -92,13 +98,13 @@ def all_gather_into_tensor(
         )
 
 
-def all_gather(
-    tensor_list: Sequence[Any], tensor: Any, group: Any = None, async_op: bool = False
-) -> Work | None:
+def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async_op: bool = False) -> Work | None:
     """Write the tensors of all ranks into those of a list, which have one shape."""
     found = find_group("all_gather", group)
     if len(tensor_list) != found.size:
-        raise NoProcessGroupError("all_gather", f"{len(tensor_list)} tensors for {found.size} ranks", "give one for each")
+        raise NoProcessGroupError(
+            "all_gather", f"{len(tensor_list)} tensors for {found.size} ranks", "give one for each"
+        )
 
     def run() -> None:
         made = _operators.all_gather(tensor.unsqueeze(0), found)
@@ -144,8 +150,7 @@ def reduce_scatter(
 
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
     """Wait until all ranks have come here."""
-    found = find_group("barrier", group)
-    found.meet("barrier")
+    meet(find_group("barrier", group))
     return Work() if async_op else None
 
 
@@ -153,7 +158,13 @@ class P2POp:
     """A message of `batch_isend_irecv`: ``op`` is `isend` or `irecv`."""
 
     def __init__(
-        self, op: Any, tensor: Any, peer: int | None = None, group: Any = None, tag: int = 0, group_peer: int | None = None
+        self,
+        op: Any,
+        tensor: Any,
+        peer: int | None = None,
+        group: Any = None,
+        tag: int = 0,
+        group_peer: int | None = None,
     ) -> None:
         if op not in (isend, irecv):
             raise NoProcessGroupError("P2POp", "expected isend or irecv", "torch.distributed.isend is one")
@@ -165,7 +176,9 @@ class P2POp:
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
     """Start messages to and from other ranks all at once; return their work."""
     if not p2p_op_list or any(not isinstance(each, P2POp) for each in p2p_op_list):
-        raise NoProcessGroupError("batch_isend_irecv", "expected a list of P2POp, with one at least", "P2POp(isend, x, 1)")
+        raise NoProcessGroupError(
+            "batch_isend_irecv", "expected a list of P2POp, with one at least", "P2POp(isend, x, 1)"
+        )
     group = p2p_op_list[0].group
     if any(each.group is not group for each in p2p_op_list):
         raise NoProcessGroupError("batch_isend_irecv", "all messages need the same group", "make a batch for each")
@@ -200,18 +213,14 @@ def irecv(
     return batch_isend_irecv([P2POp(irecv, tensor, src, group, tag, group_src)])[0]
 
 
-def send(
-    tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
-) -> None:
+def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
     """Send a tensor to a rank, which receives it."""
     found = find_group("send", group)
     with _no_grad():
         _operators.send(tensor, _position("send", found, dst, group_dst), found)
 
 
-def recv(
-    tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
-) -> int:
+def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
     """Receive a tensor of a rank, in place; return the rank."""
     found = find_group("recv", group)
     if src is None and group_src is None:

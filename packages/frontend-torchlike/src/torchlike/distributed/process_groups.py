@@ -1,13 +1,14 @@
 """The group of all processes: how a program makes it, and what it asks of it (source: ``torch.distributed``).
 
 A group of one process needs nothing, whatever its backend is called. The processes of a larger one exchange data by the
-``collectives`` of a device's interface: ``hccl`` is that of ``npu``, and any other device's is asked for by the device's name.
+``collectives`` of a device's interface: ``hccl`` is that of ``npu``, and any other device's is asked for by its name.
 """
 
 from __future__ import annotations
 
 import os
 from datetime import timedelta
+from time import monotonic, sleep
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -34,6 +35,9 @@ DEVICES: Final = {"hccl": "npu"}
 """Backend → the device whose collectives it is."""
 
 _TIMEOUT: Final = timedelta(minutes=30)
+#: How many seconds the process that keeps the store waits for the others at the end, and how often it looks.
+_PATIENCE: Final = 30.0
+_PAUSE: Final = 0.02
 _NAME: Final = "init_process_group"
 
 #: The group of all processes, and the others with it; each with the numbers of its ranks in that.
@@ -120,7 +124,9 @@ def new_group(
     world = default_group("new_group")
     chosen = tuple(range(world.size)) if ranks is None else tuple(sorted({int(each) for each in ranks}))
     if not chosen or not 0 <= chosen[0] <= chosen[-1] < world.size:
-        raise NoProcessGroupError("new_group", f"there are no ranks {list(chosen)} of {world.size}", "name some of them")
+        raise NoProcessGroupError(
+            "new_group", f"there are no ranks {list(chosen)} of {world.size}", "name some of them"
+        )
     name = world._next_key("group")
     if world.rank not in chosen:
         return -100
@@ -154,19 +160,17 @@ def destroy_process_group(group: Any = None) -> None:
 
 
 def _leave(world: ProcessGroup) -> None:
-    """Leave the store: the process that keeps it goes last, if the others come in time."""
+    """Leave the store; the process that keeps it goes last, unless another one is gone or takes long."""
+    store, deadline = world.store, monotonic() + min(world.timeout, _PATIENCE)
     try:
-        world.store.set_timeout(min(world.timeout, 30.0))
-        world.store.add(f"{world.name}/left", 1)
-        if world.rank == 0:
-            for _ in range(600):
-                if world.store.add(f"{world.name}/left", 0) >= world.size or world.find_lost():
-                    break
-                world.find_lost(0.05)
+        left = store.add(f"{world.name}/left", 1)
+        while world.rank == 0 and left < world.size and not store.lost() and monotonic() < deadline:
+            sleep(_PAUSE)
+            left = store.add(f"{world.name}/left", 0)
     except CollectiveError:
         pass  # The process that keeps it is gone already.
     finally:
-        world.store.close()
+        store.close()
 
 
 def get_rank(group: Any = None) -> int:
@@ -209,9 +213,7 @@ def _check_engine(backend: str) -> None:
     )
 
 
-def _read_method(
-    backend: str, method: str | None, rank: int, world_size: int, store: Any
-) -> tuple[str, int, int, int]:
+def _read_method(backend: str, method: str | None, rank: int, world_size: int, store: Any) -> tuple[str, int, int, int]:
     """Return the store's host and port, the rank and the number of processes."""
     if (store is not None or (world_size == 1 and method is None)) and world_size > 0:
         return "", 0, max(rank, 0) if world_size == 1 else rank, world_size
@@ -227,7 +229,9 @@ def _read_method(
             )
         return parts.hostname, parts.port, rank, world_size
     if parts.scheme != "env":
-        raise NoProcessGroupError(_NAME, f"there is no way {method!r} to find processes", "use env:// or tcp://host:port")
+        raise NoProcessGroupError(
+            _NAME, f"there is no way {method!r} to find processes", "use env:// or tcp://host:port"
+        )
     if backend not in DEVICES and not provides(backend) and "RANK" not in os.environ and world_size != 1:
         raise NoProcessGroupError(_NAME)
     rank = rank if rank >= 0 else int(_variable(backend, "RANK"))

@@ -8,12 +8,12 @@ from time import monotonic, sleep
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.collectives import CollectiveError, ProcessGroup
+from dispatch_aten.collectives import CollectiveError, ProcessGroup, RankLostError
 from dispatch_core.runtime import Stream, current_stream, find_interface
 
 __all__ = ["Work", "start"]
 
-_PAUSE: Final = 0.001
+_PAUSE: Final = 0.002
 #: Device → the stream of its collectives that a program does not wait for at once.
 _streams: Final[dict[dc.Device, Stream]] = {}
 
@@ -21,13 +21,16 @@ _streams: Final[dict[dc.Device, Stream]] = {}
 class Work:
     """A collective that was started: ``wait()`` makes the current stream wait for it, and with a timeout the program."""
 
-    def __init__(self, results: Sequence[Any] = (), event: Any = None, device: Any = None) -> None:
-        self._results, self._event, self._device = list(results), event, device
+    def __init__(
+        self, results: Sequence[Any] = (), event: Any = None, device: Any = None, group: ProcessGroup | None = None
+    ) -> None:
+        self._results, self._event, self._device, self._group = list(results), event, device, group
 
     def wait(self, timeout: timedelta | float | None = None) -> bool:
         """Make work that is queued from now on wait for the collective.
 
-        With a timeout the program itself waits; raises ``CollectiveError`` where it is over.
+        With a timeout the program itself waits. Raises ``CollectiveError`` where it is over, ``RankLostError`` where a
+        rank is gone.
         """
         if self._event is None:
             return True
@@ -37,6 +40,8 @@ class Work:
             while not self._event.query():
                 if monotonic() >= deadline:
                     raise CollectiveError(f"a collective was not done within {seconds:g} s")
+                if self._group is not None and (lost := self._group.find_lost()):
+                    raise RankLostError(lost, "a collective waits for it")
                 sleep(_PAUSE)
         current_stream(self._device).wait_event(self._event)
         return True
@@ -81,4 +86,4 @@ def start(group: ProcessGroup, tensors: Sequence[Any], run: Callable[[], object]
         run()
     for each in tensors:
         each.record_stream(stream)
-    return Work(tensors, stream.record_event(), device)
+    return Work(tensors, stream.record_event(), device, group)

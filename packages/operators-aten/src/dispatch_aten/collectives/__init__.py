@@ -8,7 +8,7 @@ Importing it defines the operators of the namespace ``dispatch``.
 """
 
 from .errors import CollectiveError, RankLostError, StoreTimeoutError
-from .groups import ProcessGroup, connection_of, engine_of
+from .groups import ProcessGroup, barrier, connection_of, engine_of
 from .operators import REDUCTIONS
 from .store import KEY_VARIABLE, TCPStore
 
@@ -20,6 +20,7 @@ __all__ = [
     "RankLostError",
     "StoreTimeoutError",
     "TCPStore",
+    "barrier",
     "connection_of",
     "engine_of",
 ]

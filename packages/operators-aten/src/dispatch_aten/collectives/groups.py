@@ -10,9 +10,9 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_core.tools import find_interface
 
-from .errors import CollectiveError, RankLostError
+from .errors import CollectiveError
 
-__all__ = ["ProcessGroup", "connection_of", "engine_of"]
+__all__ = ["ProcessGroup", "barrier", "connection_of", "engine_of"]
 
 _PAUSE: Final = 0.02
 
@@ -20,8 +20,8 @@ _PAUSE: Final = 0.02
 class ProcessGroup:
     """Processes with a number each: the ``rank`` of this one, and their number, ``size``.
 
-    ``store`` is a `TCPStore`, or anything with its methods, of all of them; a group of one process needs none. ``name`` is the
-    same in all processes and of no other group, ``backend`` the library's name where a program has asked for one, and
+    ``store`` is a `TCPStore`, or anything with its methods, of all of them; a group of one process needs none. ``name`` is
+    the same in all processes and of no other group, ``backend`` the library's name where a program has asked for one, and
     ``timeout`` how many seconds the processes wait for each other.
 
     >>> alone = ProcessGroup()
@@ -85,10 +85,7 @@ class ProcessGroup:
             return ()
         deadline = monotonic() + patience
         while True:
-            try:
-                found: tuple[int, ...] = self.store.lost()
-            except RankLostError as error:
-                return error.ranks
+            found: tuple[int, ...] = self.store.lost()
             if found or monotonic() >= deadline:
                 return found
             sleep(_PAUSE)
@@ -111,7 +108,7 @@ class ProcessGroup:
 
 
 def engine_of(device: str) -> Any:
-    """Return the part of a device's interface that exchanges data with other processes. Raises ``BackendError`` without one."""
+    """Return what a device exchanges data with other processes by. Raises ``BackendError`` for one that has nothing."""
     interface = find_interface(device)
     interface.require(device, "collectives")
     return interface.collectives
@@ -128,3 +125,10 @@ def connection_of(group: ProcessGroup, device: dc.Device) -> tuple[Any, Any]:
             found = group._connections[device] = (engine, engine.connect(group, device.index or 0))
         return found
 
+
+def barrier(group: ProcessGroup) -> None:
+    """Wait until all ranks have come here; work that devices do for the group later waits for that of all ranks."""
+    group.meet("barrier")
+    for engine, connection in [*(group._connections or {}).values()]:
+        if hasattr(engine, "barrier"):
+            engine.barrier(connection)

@@ -12,6 +12,7 @@ Note [Collectives are not recorded]
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, Final
 
 import dispatch_core as dc
@@ -89,7 +90,7 @@ def _gathered_shape(shape: Sequence[int], size: int) -> list[int]:
 
 
 def _is_dense(array: Any) -> bool:
-    if not dc.has_strides(array):
+    if not dc.has_strides(array) or not prod(dc.shape(array)):
         return True
     step = 1
     for length, stride in zip(reversed(dc.shape(array)), reversed(dc.strides(array)), strict=True):
@@ -118,7 +119,7 @@ def _from_numbers(array: Any, dtype: ScalarType, shape: Sequence[int]) -> Any:
 
 
 class _Exchange:
-    """A call of an engine for one array: what it is given, and what becomes of its result."""
+    """The calls of an engine for one array: what it is given, and what becomes of its result."""
 
     def __init__(self, group: ProcessGroup, array: Any) -> None:
         self.device = dc.device(array)
@@ -127,20 +128,24 @@ class _Exchange:
         self.dtype = dc.dtype(array)
 
     def run(self, name: str, array: Any, *how: object, shape: Sequence[int], into: Any = None) -> Any:
-        """Call the engine; return ``into``, or a new array of a shape."""
-        dense = array if _is_dense(array) else _aten.clone(array, memory_format=0)
-        result = None
+        """Call the engine, which makes an array of a shape; return it, or ``into`` with its elements."""
+        given, result = _as_dense(_as_numbers(array)), None
         if self.is_mutable:
             fits = into is not None and _is_dense(into)
-            result = into if fits else _aten.new_empty(array, list(shape))
+            result = _aten.view(into, list(shape)) if fits else _aten.new_empty(array, list(shape))
         numbers = None if result is None else _as_numbers(result)
-        found = getattr(self.engine, name)(self.connection, _as_numbers(dense), *how, numbers)
+        found = getattr(self.engine, name)(self.connection, given, *how, numbers)
         if result is None:
-            result = _from_numbers(found, self.dtype, shape)
-        if into is not None and result is not into:
-            _aten.copy_(into, result)
-            return into
-        return result
+            return _from_numbers(found, self.dtype, shape)
+        if into is None:
+            return result
+        if not _is_dense(into):
+            _aten.copy_(_as_numbers(into), _as_numbers(_aten.view(result, list(dc.shape(into)))))
+        return into
+
+
+def _as_dense(array: Any) -> Any:
+    return array if _is_dense(array) else _aten.clone(array, memory_format=0)
 
 
 def _reduction_of(op: str, dtype: ScalarType) -> str:
@@ -155,21 +160,32 @@ def _reduce(name: str, group: ProcessGroup, array: Any, op: str, shape: Sequence
     found = exchange.run(name, array, _reduction_of(op, exchange.dtype), shape=shape, into=into)
     if op != "avg":
         return found
-    return _aten.div_(found, group.size) if exchange.is_mutable else _aten.div(found, group.size)
+    if not exchange.is_mutable:
+        return _aten.div(found, group.size)
+    _aten.div_(_as_numbers(found), group.size)
+    return found
 
 
-def _apply(name: str, tensor: Any, function: Callable[..., Any], into: Any = None) -> Any:
-    """Call a function with the arrays of a tensor, and of one that it writes to; return its result as such a tensor."""
+def _apply(name: str, tensor: Any, function: Callable[[Any, Any], Any], into: Any = None) -> Any:
+    """Call a function with the array of a tensor, and that of one that it writes to; return its result as such a tensor.
+
+    Where arrays cannot be written to, the function makes a new one, which the tensor gets.
+    """
     with run_at_once(f"dispatch::{name}"):
-        array, target = materialize(tensor), None if into is None else materialize(into)
-        if target is not None and not dc.is_mutable(target):
-            target = None
-        found = function(array, target)
+        array = materialize(tensor)
+        target = None if into is None else materialize(into)
+        found = function(array, target if target is not None and dc.is_mutable(target) else None)
     if into is None:
-        return found if tensor is array else dc.wrap_like(tensor, found)
-    if target is None:
-        return _aten.copy_(into, found if into is materialize(into) else dc.wrap_like(into, found))
+        return _wrap(tensor, array, found)
+    if not dc.is_mutable(target):
+        found = _aten.view(found, list(dc.shape(into)))
+        _aten.copy_(into, _wrap(into, target, found))
     return into
+
+
+def _wrap(tensor: Any, array: Any, found: Any) -> Any:
+    """Return an array as a tensor, where the caller's is one."""
+    return found if tensor is array else dc.wrap_like(tensor, found)
 
 
 # ---- Kernels. They see the arguments of any caller, below autograd.
@@ -202,13 +218,7 @@ def _all_gather(self: Any, group: Any) -> Any:
 
 
 def _check_out(name: str, out: Any, shape: Sequence[int], dtype: object) -> None:
-    size = 1
-    for length in shape:
-        size *= length
-    found = 1
-    for length in dc.shape(out):
-        found *= length
-    if found != size or dc.dtype(out) is not dtype:
+    if prod(dc.shape(out)) != prod(shape) or dc.dtype(out) is not dtype:
         raise OperatorError(
             f"{name}: expected {list(shape)} of {dtype} to write to, not {list(dc.shape(out))} of {dc.dtype(out)}"
         )
@@ -219,14 +229,10 @@ def _all_gather_out(self: Any, group: Any, *, out: Any) -> Any:
     shape = _gathered_shape(dc.shape(self), group.size)
     _check_out("all_gather", out, shape, dc.dtype(self))
     if group.size == 1:
-        _aten.copy_(_aten.view(out, shape), _aten.view(self, shape))
-        return out
-
-    def run(array: Any, into: Any) -> Any:
-        made = _Exchange(group, array).run("all_gather", array, shape=dc.shape(out), into=into)
-        return made
-
-    return _apply("all_gather", self, run, into=out)
+        return _aten.copy_(out, _aten.reshape(self, list(dc.shape(out))))
+    return _apply(
+        "all_gather", self, lambda x, into: _Exchange(group, x).run("all_gather", x, shape=shape, into=into), into=out
+    )
 
 
 def _reduce_scatter(self: Any, op: str, group: Any) -> Any:
@@ -241,14 +247,10 @@ def _reduce_scatter(self: Any, op: str, group: Any) -> Any:
 def _reduce_scatter_out(self: Any, op: str, group: Any, *, out: Any) -> Any:
     group = _check_group(group)
     _check_reduction("reduce_scatter", op, dc.dtype(self))
-    shape = dc.shape(out)
-    length = dc.shape(self)[0] if dc.shape(self) else 1
-    if length % group.size and not (length == 1 and not shape):
-        _scattered_shape(dc.shape(self), group.size)
-    _check_out("reduce_scatter", out, _scattered_shape(dc.shape(self), group.size), dc.dtype(self))
+    shape = _scattered_shape(dc.shape(self), group.size)
+    _check_out("reduce_scatter", out, shape, dc.dtype(self))
     if group.size == 1:
-        _aten.copy_(out, _aten.view(self, list(shape)))
-        return out
+        return _aten.copy_(out, _aten.reshape(self, list(dc.shape(out))))
     return _apply(
         "reduce_scatter", self, lambda x, into: _reduce("reduce_scatter", group, x, op, shape, into), into=out
     )
@@ -257,8 +259,9 @@ def _reduce_scatter_out(self: Any, op: str, group: Any, *, out: Any) -> Any:
 def _broadcast(self: Any, root: int, group: Any) -> Any:
     group = _check_group(group)
     _check_rank(group, root, "root")
-    made = _aten.clone(self)
-    return made if group.size == 1 else _broadcast_inplace(made, root, group)
+    if group.size == 1:
+        return _aten.clone(self)
+    return _apply("broadcast", self, lambda x, _: _Exchange(group, x).run("broadcast", x, root, shape=dc.shape(x)))
 
 
 def _broadcast_inplace(self: Any, root: int, group: Any) -> Any:
@@ -299,20 +302,23 @@ def _exchange(
         first = _Exchange(group, (*given, *taken)[0])
         if {dc.device(each) for each in (*given, *taken)} != {first.device}:
             raise OperatorError("exchange: all tensors lie on one device")
-        dense = [each if _is_dense(each) else _aten.clone(each, memory_format=0) for each in given]
-        into = [each if _is_dense(each) or not first.is_mutable else _aten.new_empty(each, dc.shape(each)) for each in taken]
+        dense = [_as_dense(_as_numbers(each)) for each in given]
+        into = [
+            each if _is_dense(each) or not first.is_mutable else _aten.new_empty(each, dc.shape(each)) for each in taken
+        ]
         found = first.engine.exchange(
             first.connection,
-            [(_as_numbers(each), rank) for each, rank in zip(dense, to_ranks, strict=True)],
+            list(zip(dense, to_ranks, strict=True)),
             [(_as_numbers(each), rank) for each, rank in zip(into, from_ranks, strict=True)],
         )
         for array, made in zip(taken, into, strict=True):
             if made is not array:
-                _aten.copy_(array, made)
+                _aten.copy_(_as_numbers(array), _as_numbers(made))
+        if not first.is_mutable:
+            found = [_from_numbers(each, dc.dtype(x), dc.shape(x)) for each, x in zip(found, taken, strict=True)]
     if not first.is_mutable:
-        for tensor, array in zip(receives, found, strict=True):
-            made = _from_numbers(array, dc.dtype(tensor), dc.shape(tensor))
-            _aten.copy_(tensor, made if tensor is materialize(tensor) else dc.wrap_like(tensor, made))
+        for tensor, array, each in zip(receives, taken, found, strict=True):
+            _aten.copy_(tensor, _wrap(tensor, array, each))
 
 
 _KERNELS: Final[dict[str, Callable[..., Any]]] = {
@@ -333,22 +339,30 @@ _KERNELS: Final[dict[str, Callable[..., Any]]] = {
 # ---- Shapes, of arrays without data.
 
 
-def _like(self: Any, *_: Any) -> Any:
-    return _aten.empty_like(self)
+def _shape_of_reduced(self: Any, op: str, group: Any) -> Any:
+    _check_group(group)
+    _check_reduction("all_reduce", op, dc.dtype(self))
+    return _aten.new_empty(self, list(dc.shape(self)))
+
+
+def _shape_of_scattered(self: Any, op: str, group: Any) -> Any:
+    group = _check_group(group)
+    _check_reduction("reduce_scatter", op, dc.dtype(self))
+    return _aten.new_empty(self, _scattered_shape(dc.shape(self), group.size))
 
 
 _FAKES: Final[dict[str, Callable[..., Any]]] = {
-    "all_reduce": lambda self, op, group: (_check_reduction("all_reduce", op, dc.dtype(self)), _like(self))[1],
-    "all_reduce_": lambda self, *_: self,
+    "all_reduce": _shape_of_reduced,
+    "all_reduce_": lambda self, op, group: self,
     "all_gather": lambda self, group: _aten.new_empty(self, _gathered_shape(dc.shape(self), group.size)),
     "all_gather.out": lambda self, group, *, out: out,
-    "reduce_scatter": lambda self, op, group: _aten.new_empty(self, _scattered_shape(dc.shape(self), group.size)),
+    "reduce_scatter": _shape_of_scattered,
     "reduce_scatter.out": lambda self, op, group, *, out: out,
-    "broadcast": _like,
-    "broadcast_": lambda self, *_: self,
-    "send": lambda *_: None,
-    "recv_": lambda self, *_: self,
-    "exchange": lambda *_: None,
+    "broadcast": lambda self, root, group: _aten.new_empty(self, list(dc.shape(self))),
+    "broadcast_": lambda self, root, group: self,
+    "send": lambda self, rank, group: None,
+    "recv_": lambda self, rank, group: self,
+    "exchange": lambda sends, to_ranks, receives, from_ranks, group: None,
 }
 
 

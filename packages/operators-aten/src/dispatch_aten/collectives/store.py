@@ -1,4 +1,4 @@
-"""``TCPStore``: keys and values that processes share, by which they find each other (source: ``torch.distributed.TCPStore``)."""
+"""``TCPStore``: keys and values that processes share, by which they find each other (source: ``torch.distributed``)."""
 
 from __future__ import annotations
 
@@ -70,6 +70,8 @@ class TCPStore:
         self.port = port
         self._connection: Any = self._connect(key)
         self._process = os.getpid()
+        #: The ranks that the server has told to be gone, at once, as it may be gone itself at the next question.
+        self._lost: set[int] = set()
         self._ask(["join"])
         if wait_for_workers and world_size is not None:
             self._ask_until(["await_workers", world_size], self._timeout, f"{world_size} processes have connected")
@@ -95,7 +97,11 @@ class TCPStore:
     def wait(self, keys: Iterable[str], timeout: timedelta | float | None = None) -> None:
         """Wait until all keys are set."""
         keys = list(keys)
-        self._ask_until(["await_keys", *keys], self._limit(timeout), f"{', '.join(map(repr, keys))} are set")
+        self._ask_until(
+            ["await_keys", *keys],
+            self._limit(timeout),
+            f"{', '.join(map(repr, keys))} {'is' if len(keys) == 1 else 'are'} set",
+        )
 
     def add(self, key: str, amount: int) -> int:
         """Add to the number of a key, 0 at first, and return the sum."""
@@ -121,10 +127,22 @@ class TCPStore:
     def enter(self, rank: int) -> None:
         """Tell that this process is a rank, so that the others are told when it ends."""
         self._ask(["enter", rank])
+        watch = self._connect(_find_key(self.host))
+        threading.Thread(target=self._watch, args=(watch,), name="store watch", daemon=True).start()
 
     def lost(self) -> tuple[int, ...]:
-        """Return the ranks that are gone; where the master does not answer, ``RankLostError`` is raised for rank 0."""
-        return tuple(self._ask(["lost"]))
+        """Return the ranks that are gone, rank 0 among them where the master does not answer."""
+        try:
+            return tuple(sorted({*self._lost, *self._ask(["lost"])}))
+        except RankLostError as error:
+            return error.ranks
+
+    def _watch(self, connection: Any) -> None:
+        """Keep the ranks that the server tells to be gone, for as long as it is there."""
+        with suppress(OSError, EOFError, ValueError):
+            connection.send_bytes(pack(["watch"]))
+            while True:
+                self._lost.update(unpack(connection.recv_bytes()))
 
     def close(self) -> None:
         """Leave the store; the master's is gone for all."""
@@ -161,13 +179,11 @@ class TCPStore:
         while True:
             answer = self._request(message)
             if answer[0] == "lost":
-                raise RankLostError(answer[1], f"without it nothing makes sure that {what}")
+                raise RankLostError(answer[1], f"this process waited until {what}")
             if answer[0] != "later":
                 return _result(answer)
             if monotonic() >= deadline:
-                raise StoreTimeoutError(
-                    f"{limit:g} s were over before {what}, in the store at {self.host}:{self.port}"
-                )
+                raise StoreTimeoutError(f"{limit:g} s were over before {what}, in the store at {self.host}:{self.port}")
 
     def _ask(self, message: list[Any]) -> Any:
         return _result(self._request(message))
@@ -180,7 +196,9 @@ class TCPStore:
                 self._connection.send_bytes(pack(message))
                 return unpack(self._connection.recv_bytes())
         except (OSError, EOFError) as error:
-            raise RankLostError([0], f"the store at {self.host}:{self.port}, which it kept, does not answer") from error
+            raise RankLostError(
+                {0, *self._lost}, f"the store at {self.host}:{self.port}, which rank 0 kept, does not answer"
+            ) from error
 
     def _process_changed(self) -> bool:
         return getattr(self, "_process", os.getpid()) != os.getpid()

@@ -24,9 +24,9 @@ _PATIENCE: Final = 30.0
 
 
 def pack(message: list[Any]) -> bytes:
-    """Return a message as bytes; bytes among its items become text of the same numbers.
+    r"""Return a message as bytes; bytes among its items become text of the same numbers.
 
-    >>> unpack(pack(["set", "key", b"\\xff"]))
+    >>> unpack(pack(["set", "key", b"\xff"]))
     ['set', 'key', 'ÿ']
     """
     return json.dumps([each.decode("latin-1") if isinstance(each, bytes) else each for each in message]).encode()
@@ -79,6 +79,8 @@ class StoreServer:
                     rank = None
                     connection.send_bytes(pack(["done"]))
                     return
+                if name == "watch":
+                    self._tell_lost(connection)
                 if name == "enter":
                     rank = arguments[0]
                 answer = _COMMANDS[name](self, *arguments) if name in _COMMANDS else ["unknown"]
@@ -91,6 +93,14 @@ class StoreServer:
                 with self._changed:
                     self._lost.add(rank)
                     self._changed.notify_all()
+
+    def _tell_lost(self, connection: Connection[Any, Any]) -> None:
+        """Tell a process of each rank that is gone, until it has gone itself."""
+        while True:
+            with self._changed:
+                self._changed.wait(_PATIENCE)
+                told = sorted(self._lost)
+            connection.send_bytes(pack(told))
 
     def _wait(self, is_there: Callable[[], bool]) -> list[Any] | None:
         """Wait until something is there; return the answer to a request for which it is not."""

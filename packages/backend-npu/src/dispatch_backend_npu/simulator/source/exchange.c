@@ -97,7 +97,7 @@ static int check_alike(hccl_call *call) {
             && other->root == mine->root)
             continue;
         aclsim_error(
-            0, "rank %u calls %s with %llu items of type %d, reduction %d and root %u, and rank %u %s with %llu, %d, %d and %u",
+            0, "rank %u calls %s (count %llu, type %d, reduction %d, root %u), and rank %u %s (count %llu, type %d, reduction %d, root %u)",
             comm->rank, mine->name, (unsigned long long)mine->count, mine->dtype, mine->op, mine->root, rank, other->name,
             (unsigned long long)other->count, other->dtype, other->op, other->root);
         return hccl_fail(comm, HCCL_E_PARA, RT_AICORE_EXCEPTION);

@@ -1,0 +1,138 @@
+"""A program that imports the packages once, and forks the ranks of each scenario, which tell what they have found.
+
+``python forked_ranks.py NAME...`` prints as JSON what each rank of the named scenarios told, by default of all, with the exit
+statuses, the seconds that it took, and the files of shared memory that were left behind.
+"""
+
+import json
+import os
+import sys
+import tempfile
+import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
+
+import collective_failures as failures
+import collective_programs as programs
+
+LIMIT = 40.0
+
+
+#: Scenario → the number of its ranks, and environment variables.
+SCENARIOS = {
+    programs.reductions: (4, {}),
+    programs.moves: (2, {}),
+    programs.views: (2, {}),
+    programs.messages: (2, {}),
+    programs.refusals: (2, {}),
+    programs.streams: (2, {}),
+    programs.progress: (2, {}),
+    programs.gradients: (2, {}),
+    programs.recorded: (2, {}),
+    programs.asynchronous: (2, {}),
+    failures.another_shape: (2, {}),
+    failures.another_dtype: (2, {}),
+    failures.another_function: (2, {}),
+    failures.another_message: (2, {}),
+    failures.killed: (3, {}),
+    failures.killed_before: (3, {}),
+    failures.master_killed: (2, {}),
+    failures.late: (2, {"HCCL_EXEC_TIMEOUT": "1"}),
+    failures.functions: (1, {}),
+}
+
+
+def run_rank(scenario, rank, size, port, path):
+    """Run a scenario in this process, and write what it returns."""
+    import dispatch_core as dc
+    import torchlike
+    from dispatch_aten.collectives import ProcessGroup, TCPStore
+
+    store = TCPStore("127.0.0.1", port, size, is_master=rank == 0, timeout=20) if size > 1 else None
+    if store is not None:
+        store.enter(rank)
+        if rank == 0:
+            store.set("port", str(port + 1))
+    group = ProcessGroup(rank, size, store, timeout=20)
+    found = scenario(torchlike, dc.ops.dispatch, group)
+    Path(path).write_text(json.dumps(found), encoding="utf-8")
+    with suppress(Exception):  # the group may have failed
+        if store is not None:
+            store.set_timeout(5)
+            if store.add("left", 1) == size:
+                store.set("all left", "")
+            store.wait(["all left"], 5)
+    group.close()
+
+
+def free_port():
+    """Return a port such that it and the next one are free."""
+    import socket
+
+    for port in range(20_000 + os.getpid() % 9_000, 60_000, 2):
+        with suppress(OSError):
+            for each in (port, port + 1):
+                with socket.create_server(("127.0.0.1", each)):
+                    pass
+            return port
+    raise RuntimeError("no port is free")
+
+
+def run_scenario(scenario, size, environment, folder):
+    """Fork the ranks of a scenario; return what each has told, and its exit status."""
+    os.environ.update({"HCCL_EXEC_TIMEOUT": "4", "HCCL_CONNECT_TIMEOUT": "15"} | environment)
+    port, children = free_port(), []
+    for rank in range(size):
+        path = Path(folder, f"{scenario.__name__}-{rank}")
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                run_rank(scenario, rank, size, port, path)
+                status = 0
+            except BaseException:
+                path.write_text(json.dumps({"error": traceback.format_exc()}), encoding="utf-8")
+            finally:
+                # The runtime is closed as at the end of a program.
+                with suppress(Exception):
+                    from dispatch_backend_npu import runtime
+
+                    runtime.finalize(force=True)
+                os._exit(status)
+        children.append((child, path))
+    deadline, statuses = time.monotonic() + LIMIT, []
+    for child, _ in children:
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                statuses.append(os.waitstatus_to_exitcode(status))
+                break
+            if time.monotonic() > deadline:
+                os.kill(child, 9)
+            time.sleep(0.01)
+    told = [json.loads(path.read_text(encoding="utf-8")) if path.exists() else None for _, path in children]
+    return {"told": told, "statuses": statuses}
+
+
+def main(names):
+    import dispatch_aten.collectives  # noqa: F401  # once for all ranks
+    import torchlike
+    import torchlike.distributed.process_groups
+    from torchlike import nn
+
+    # Everything that ranks use is loaded once; the device itself is opened after the fork.
+    nn.Linear(2, 2)(torchlike.ones(1, 2)).sum().backward()
+    before = set(os.listdir("/dev/shm"))
+    found, times = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for scenario, (size, environment) in SCENARIOS.items():
+            if not names or scenario.__name__ in names:
+                started = time.monotonic()
+                found[scenario.__name__] = run_scenario(scenario, size, environment, folder)
+                times[scenario.__name__] = round(time.monotonic() - started, 2)
+    print(json.dumps({"found": found, "times": times, "left": sorted(set(os.listdir("/dev/shm")) - before)}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
