@@ -1,7 +1,7 @@
 """A program that imports the packages once, and forks the ranks of each scenario, which tell what they have found.
 
-``python forked_ranks.py NAME...`` prints as JSON what each rank of the named scenarios told, by default of all, with the exit
-statuses, the seconds that it took, and the files of shared memory that were left behind.
+``python forked_ranks.py NAME...`` prints as JSON what each rank of the named scenarios told, by default of all, with the
+exit statuses, the seconds that it took, and the shared memory that was left behind.
 """
 
 import json
@@ -91,7 +91,7 @@ def run_scenario(scenario, size, environment, folder):
             try:
                 run_rank(scenario, rank, size, port, path)
                 status = 0
-            except BaseException:
+            except BaseException:  # noqa: BLE001  # the parent prints it
                 path.write_text(json.dumps({"error": traceback.format_exc()}), encoding="utf-8")
             finally:
                 # The runtime is closed as at the end of a program.
@@ -115,6 +115,15 @@ def run_scenario(scenario, size, environment, folder):
     return {"told": told, "statuses": statuses}
 
 
+def list_left():
+    """Return the names of the simulator's shared memory: files for all processes, and what this process still has open."""
+    links = []
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # the listing's own
+            links.append(each.readlink())
+    return [str(each) for each in (*Path("/dev/shm").iterdir(), *links) if "aclsim" in str(each)]
+
+
 def main(names):
     import dispatch_aten.collectives  # noqa: F401  # once for all ranks
     import torchlike
@@ -123,7 +132,6 @@ def main(names):
 
     # Everything that ranks use is loaded once; the device itself is opened after the fork.
     nn.Linear(2, 2)(torchlike.ones(1, 2)).sum().backward()
-    before = set(os.listdir("/dev/shm"))
     found, times = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for scenario, (size, environment) in SCENARIOS.items():
@@ -131,7 +139,7 @@ def main(names):
                 started = time.monotonic()
                 found[scenario.__name__] = run_scenario(scenario, size, environment, folder)
                 times[scenario.__name__] = round(time.monotonic() - started, 2)
-    print(json.dumps({"found": found, "times": times, "left": sorted(set(os.listdir("/dev/shm")) - before)}))
+    print(json.dumps({"found": found, "times": times, "left": list_left()}))
 
 
 if __name__ == "__main__":

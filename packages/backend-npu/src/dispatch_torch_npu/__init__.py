@@ -43,7 +43,7 @@ _OPERATORS: Final = {
 _HOMES: Final = {name: module for module, names in _OPERATORS.items() for name in names.split()}
 #: Packages of torch_npu's own, and what serves programs instead.
 _ABSENT: Final = {
-    "distributed": "no collectives of Ascend are called (HCCL): torch.distributed has gloo between processes on the cpu",
+    "distributed": "torch.distributed has the processes and their collectives, by the backend hccl",
     "optim": "the optimizers of torch.optim compute the same, several tensors at a time",
     "profiler": "torch.profiler.profile measures here, and torch.npu.Event times work of the device",
     "testing": "torch.testing compares tensors",
@@ -87,5 +87,7 @@ def stand_beside(torch: ModuleType) -> None:
 
 
 def _is_hccl_available() -> bool:
-    """Return that there are no collectives of Ascend: False."""
-    return False
+    """Return whether there are collectives of Ascend: HCCL's library, and a device."""
+    from dispatch_backend_npu import runtime  # programs of one process need not ask
+
+    return runtime.is_available() and runtime.has_collectives()

@@ -77,7 +77,7 @@ def start(group: ProcessGroup, tensors: Sequence[Any], run: Callable[[], object]
         run()
         return Work(tensors)
     device = dc.Device(device.type, device.index or 0)
-    here = current_stream(device)
+    here: Stream = current_stream(device)
     stream = _streams.get(device)
     if stream is None:
         stream = _streams[device] = Stream(device)

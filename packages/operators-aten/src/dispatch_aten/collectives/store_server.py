@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Final
 
 __all__ = ["StoreServer", "pack", "unpack"]
@@ -21,6 +21,8 @@ __all__ = ["StoreServer", "pack", "unpack"]
 SLICE: Final = 0.2
 #: How long a client may take to prove that it knows the key.
 _PATIENCE: Final = 30.0
+#: How long it waits before it takes the next connection, where one has failed.
+_PAUSE: Final = 0.01
 
 
 def pack(message: list[Any]) -> bytes:
@@ -62,9 +64,8 @@ class StoreServer:
         while self._is_open:
             try:
                 connection: Any = self._listener.accept()
-            except OSError:
-                if not self._is_open:
-                    return
+            except OSError:  # The listener was closed, or a client has gone again.
+                sleep(_PAUSE)
                 continue
             threading.Thread(target=self._serve, args=(connection,), name="store client", daemon=True).start()
 
