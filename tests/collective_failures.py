@@ -42,7 +42,7 @@ def another_message(torch, ops, group):
     return sums(torch, ops, group, run)
 
 
-def killed(torch, ops, group):
+def kill_last(torch, ops, group):
     """Return the error of a collective after the last rank was killed; a second one tells again."""
     x = torch.ones(2, device="npu")
     ops.all_reduce(x, "sum", group).tolist()

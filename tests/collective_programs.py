@@ -245,7 +245,7 @@ def gradients(torch, ops, group):
     return [worst, scattered, z.grad.tolist(), b.grad.tolist(), r.grad.tolist()]
 
 
-def recorded(torch, ops, group):
+def record_calls(torch, ops, group):
     """Return values of collectives among recorded calls, and the counts of those that ran at once."""
     x = torch.full((3,), 1.0 + group.rank, device="npu")
     with torch.pipeline() as pipe:

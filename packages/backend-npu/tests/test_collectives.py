@@ -107,7 +107,7 @@ def test_a_step_on_parts_of_a_batch_is_that_of_one_process(told):
 
 def test_a_pipeline_runs_collectives_at_once_in_the_order_of_the_calls(told):
     why = "it exchanges data with other processes"
-    for rank, (found, eager) in enumerate(told("recorded")):
+    for rank, (found, eager) in enumerate(told("record_calls")):
         assert found[:2] == [[3.0 + 2 * rank] * 3, [6.0] * 3] and found[2] == [37.0 - rank] * 3
         assert eager == {f"dispatch::all_reduce_ {why}": 1, f"dispatch::all_reduce {why}": 1}
         assert found[3][0] == "CaptureError" and found[3][1].startswith(f"dispatch::all_reduce: {why}")
@@ -140,7 +140,7 @@ def test_the_simulator_tells_where_ranks_do_not_agree(told, name, words):
 
 
 def test_a_killed_rank_is_an_error_with_its_number_at_every_other(told):
-    for both in told("killed", [0, 0, -9])[:2]:
+    for both in told("kill_last", [0, 0, -9])[:2]:
         for names, text, _, seconds, ranks in both:
             assert names[0] == "RankLostError" and 2 in ranks and seconds < SOON
             assert "HCCL_E_REMOTE" in text

@@ -34,7 +34,7 @@ def test_a_store_keeps_keys_and_values(store):
     with pytest.raises(CollectiveError, match="the value of 'e' is no number"):
         store.set("e", "five") or store.add("e", 1)
     other.close()
-    assert store.lost() == () and repr(store) == f"TCPStore('127.0.0.1', {store.port})"
+    assert store.lost_ranks() == () and repr(store) == f"TCPStore('127.0.0.1', {store.port})"
 
 
 def test_a_store_waits_for_keys_and_workers(store):
@@ -115,12 +115,12 @@ def test_a_killed_process_is_named_to_those_who_wait(store, ranks):
     process, _ = ranks(store.port, 3)
     store.enter(0)
     store.wait(["ready 3"])
-    assert store.lost() == ()
+    assert store.lost_ranks() == ()
     threading.Timer(0.3, process.kill).start()
     before = time.monotonic()
     with pytest.raises(RankLostError, match="rank 3 is gone: this process waited until 'never' is set") as error:
         store.get("never")
-    assert error.value.ranks == (3,) == store.lost() and time.monotonic() - before < SOON
+    assert error.value.ranks == (3,) == store.lost_ranks() and time.monotonic() - before < SOON
     assert ProcessGroup(0, 4, store).find_lost() == (3,)
 
 
@@ -132,7 +132,7 @@ def test_a_stopped_process_is_late_and_not_gone(store, ranks):
     with pytest.raises(StoreTimeoutError):
         store.get("never", 0.3)
     process.send_signal(signal.SIGCONT)
-    assert store.lost() == ()
+    assert store.lost_ranks() == ()
 
 
 def test_where_the_process_that_keeps_the_store_is_killed_rank_0_is_gone(ranks):
@@ -141,7 +141,7 @@ def test_where_the_process_that_keeps_the_store_is_killed_rank_0_is_gone(ranks):
     threading.Timer(0.2, process.kill).start()
     with pytest.raises(RankLostError, match="rank 0 is gone: the store at 127") as error:
         store.get("never")
-    assert error.value.ranks == (0,) == store.lost()
+    assert error.value.ranks == (0,) == store.lost_ranks()
     store.close()
 
 

@@ -95,6 +95,9 @@ class _MemoryPart:
 class _CollectivesPart:
     """Collectives by HCCL, which is loaded where a group first connects."""
 
+    #: The name by which programs ask for it.
+    backend = "hccl"
+
     def connect(self, group: Any, index: int) -> Any:
         return _collectives().connect(group, index)
 

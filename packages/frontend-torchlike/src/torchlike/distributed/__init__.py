@@ -1,7 +1,7 @@
 """Processes that work together (source: ``torch.distributed``).
 
 A program makes a group of them by ``init_process_group``. One process is a group with every backend; several exchange data
-by ``hccl``, between tensors on the device npu. All else is refused by name.
+by the ``collectives`` of a device (``hccl``). All else is refused by name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The group of all processes: how a program makes it, and what it asks of it (source: ``torch.distributed``).
 
 A group of one process needs nothing, whatever its backend is called. The processes of a larger one exchange data by the
-``collectives`` of a device's interface: ``hccl`` is that of ``npu``, and any other device's is asked for by its name.
+``collectives`` of a device's interface, which a program asks for by the name that these have (``hccl``), or by the device's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from dispatch_aten.collectives import CollectiveError, ProcessGroup, TCPStore
-from dispatch_core.runtime import find_interface, provides
+from dispatch_core.runtime import current_accelerator, find_interface, list_accelerators, provides
 
 from .errors import NoProcessGroupError
 
@@ -30,9 +30,6 @@ __all__ = [
     "is_group",
     "new_group",
 ]
-
-DEVICES: Final = {"hccl": "npu"}
-"""Backend → the device whose collectives it is."""
 
 _TIMEOUT: Final = timedelta(minutes=30)
 #: How many seconds the process that keeps the store waits for the others at the end, and how often it looks.
@@ -164,7 +161,7 @@ def _leave(world: ProcessGroup) -> None:
     store, deadline = world.store, monotonic() + min(world.timeout, _PATIENCE)
     try:
         left = store.add(f"{world.name}/left", 1)
-        while world.rank == 0 and left < world.size and not store.lost() and monotonic() < deadline:
+        while world.rank == 0 and left < world.size and not store.lost_ranks() and monotonic() < deadline:
             sleep(_PAUSE)
             left = store.add(f"{world.name}/left", 0)
     except CollectiveError:
@@ -194,22 +191,35 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
 
 
 def _backend_name(backend: str | None) -> str:
-    """Return the backend's name; of ``cpu:gloo,npu:hccl`` the one of a device with collectives."""
+    """Return the backend's name; of several (``cpu:gloo,xpu:xccl``) that of a device with collectives."""
     if backend is None:
-        return "hccl" if provides("npu") else ""
+        device = current_accelerator()
+        return "" if device is None else _list_backends().get(device.type, "")
     names = [each.rpartition(":")[2].strip().lower() for each in str(backend).split(",")]
-    return next((name for name in names if name in DEVICES), names[0])
+    return next((name for name in names if _has_collectives(name)), names[0])
+
+
+def _list_backends() -> dict[str, str]:
+    """Return the names of collectives by the accelerators that have them."""
+    found = {name: find_interface(name).collectives for name in list_accelerators()}
+    return {name: str(getattr(each, "backend", name)) for name, each in found.items() if each is not None}
+
+
+def _has_collectives(backend: str) -> bool:
+    if backend in _list_backends().values():
+        return True
+    return bool(backend) and provides(backend) and find_interface(backend).collectives is not None
 
 
 def _check_engine(backend: str) -> None:
     """Raise ``NoProcessGroupError`` unless a device has the collectives of a backend."""
-    device = DEVICES.get(backend, backend)
-    if provides(device) and find_interface(device).collectives is not None:
+    if _has_collectives(backend):
         return
+    others = ", ".join(f"{name!r} between tensors on {device}" for device, name in _list_backends().items())
     raise NoProcessGroupError(
         _NAME,
-        f"processes do not communicate here by {backend!r}; of several, those of the device npu do by 'hccl'",
-        f"run the program in one process, or with backend='hccl' and tensors on npu: device {device!r} has no collectives",
+        f"processes do not communicate here by {backend!r}",
+        f"run the program in one process; several do by {others}" if others else "run the program in one process",
     )
 
 
@@ -232,7 +242,7 @@ def _read_method(backend: str, method: str | None, rank: int, world_size: int, s
         raise NoProcessGroupError(
             _NAME, f"there is no way {method!r} to find processes", "use env:// or tcp://host:port"
         )
-    if backend not in DEVICES and not provides(backend) and "RANK" not in os.environ and world_size != 1:
+    if "RANK" not in os.environ and world_size != 1 and not _has_collectives(backend):
         raise NoProcessGroupError(_NAME)
     rank = rank if rank >= 0 else int(_variable(backend, "RANK"))
     world_size = world_size if world_size > 0 else int(_variable(backend, "WORLD_SIZE"))

@@ -85,7 +85,7 @@ class ProcessGroup:
             return ()
         deadline = monotonic() + patience
         while True:
-            found: tuple[int, ...] = self.store.lost()
+            found: tuple[int, ...] = self.store.lost_ranks()
             if found or monotonic() >= deadline:
                 return found
             sleep(_PAUSE)

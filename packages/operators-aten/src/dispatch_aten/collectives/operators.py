@@ -169,7 +169,8 @@ def _reduce(name: str, group: ProcessGroup, array: Any, op: str, shape: Sequence
 def _apply(name: str, tensor: Any, function: Callable[[Any, Any], Any], into: Any = None) -> Any:
     """Call a function with the array of a tensor, and that of one that it writes to; return its result as such a tensor.
 
-    Where arrays cannot be written to, the function makes a new one, which the tensor gets.
+    The call is not recorded, see Note [Collectives are not recorded]. Where arrays cannot be written to, the function makes
+    a new one, which the tensor gets.
     """
     with run_at_once(f"dispatch::{name}"):
         array = materialize(tensor)

@@ -130,7 +130,7 @@ class TCPStore:
         watch = self._connect(_find_key(self.host))
         threading.Thread(target=self._watch, args=(watch,), name="store watch", daemon=True).start()
 
-    def lost(self) -> tuple[int, ...]:
+    def lost_ranks(self) -> tuple[int, ...]:
         """Return the ranks that are gone, rank 0 among them where the master does not answer."""
         try:
             return tuple(sorted({*self._lost, *self._ask(["lost"])}))
