@@ -67,6 +67,22 @@ def master_killed(torch, ops, group):
     return sums(torch, ops, group, lambda: ops.all_reduce(x, "sum", group))
 
 
+def kill_one_that_a_device_waits_for(torch, ops, group):
+    """Return the errors of a device that hangs, as one does while HCCL waits for a rank that was killed."""
+    from dispatch_backend_npu.runtime import waiting
+    from dispatch_backend_npu.simulator import Simulator
+
+    waiting.WATCHED = 200
+    x = torch.ones(2, device="npu")
+    ops.all_reduce(x, "sum", group).tolist()
+    if group.rank:
+        group.store.wait(["hangs"], 20)
+        os.kill(os.getpid(), 9)
+    Simulator().hang_task(1)
+    group.store.set("hangs", "")
+    return [sums(torch, ops, group, lambda: ops.all_reduce(x, "sum", group)), sums(torch, ops, group, lambda: x + 1)]
+
+
 def late(torch, ops, group):
     """Return the error of a collective to which the other rank does not come."""
     x = torch.ones(2, device="npu")

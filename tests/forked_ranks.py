@@ -38,6 +38,7 @@ SCENARIOS = {
     failures.kill_last: (3, {}),
     failures.killed_before: (3, {}),
     failures.master_killed: (2, {}),
+    failures.kill_one_that_a_device_waits_for: (2, {}),
     failures.late: (2, {"HCCL_EXEC_TIMEOUT": "1"}),
     failures.functions: (1, {}),
 }

@@ -156,6 +156,13 @@ def test_the_rank_that_keeps_the_store_may_be_the_one_that_is_gone(told):
     assert names[0] == "RankLostError" and ranks == [0] and seconds < SOON and "rank 0" in text
 
 
+def test_a_device_that_waits_for_a_killed_rank_is_given_up(told):
+    (first, second), _ = told("kill_one_that_a_device_waits_for", [0, -9])
+    assert first[0][0] == "RankLostError" and first[4] == [1] and first[3] < SOON
+    assert "npu:0 has not finished, and works for group 'default'" in first[1]
+    assert second[0][0] == "DeviceTimeoutError"
+
+
 def test_a_rank_that_does_not_come_is_an_error_when_time_is_over(told):
     (names, text, _, seconds, _), _ = told("late")
     assert names[0] == "CollectiveError" and seconds < SOON

@@ -22,8 +22,10 @@ from ..aclnn.launch import launch
 from ..arrays import AclArray
 from ..runtime import device as devices
 from ..runtime import memory
+from ..runtime.event import Event
 from ..runtime.session import Stage, at_finalize
 from ..runtime.stream import Stream, current
+from ..runtime.waiting import watchers
 from .data_types import HCCL_RECV, HCCL_SEND, number_of, numbers_of
 from .errors import GONE, call, fail, symbol_of, text_of
 
@@ -84,11 +86,15 @@ def _address(array: AclArray) -> int:
 class Communicator:
     """An ``HcclComm`` of a group on a device."""
 
-    __slots__ = ("__weakref__", "device", "group", "pointer")
+    __slots__ = ("__weakref__", "_last", "device", "group", "pointer")
 
     def __init__(self, group: ProcessGroup, device: int, pointer: int) -> None:
         self.group, self.device, self.pointer = group, device, pointer
+        #: Behind the last call.
+        self._last = Event()
         _open.add(self)
+        if group.size > 1 and _watch not in watchers:
+            watchers.append(_watch)
 
     @property
     def name(self) -> str:
@@ -103,6 +109,10 @@ class Communicator:
             pointer, self.pointer = self.pointer, 0
             _open.discard(self)
             call("HcclCommDestroy", pointer)
+
+    def is_idle(self) -> bool:
+        """Return whether all calls are done."""
+        return self._last.query()
 
     def check(self) -> None:
         """Raise ``CollectiveError`` where a call has failed on the device."""
@@ -188,6 +198,7 @@ class Communicator:
                 fail(name, status)
             for array in blocks:
                 array.block.record_stream(stream)
+            self._last.record(stream)
             if devices.is_blocking():
                 stream.synchronize()
 
@@ -206,7 +217,7 @@ class Communicator:
 
 def _explain(function: str, status: int) -> None:
     """Raise ``CollectiveError`` where a collective is why the work of the thread's device has failed."""
-    here = [each for each in _open if each.device == devices.current()]
+    here = _open_here()
     if not here:
         return
     detail = recent_message()  # read before another call clears it
@@ -216,6 +227,20 @@ def _explain(function: str, status: int) -> None:
         if not bind("HcclGetCommAsyncError")(each.pointer, ctypes.byref(found)) and found.value:
             raise each.describe_failure(found.value, detail) from cause
     raise cause
+
+
+def _watch() -> None:
+    """Raise ``RankLostError`` where the thread's device has a collective to do, and a rank of its group is gone.
+
+    It would not end before HCCL gives up, in half an hour by default.
+    """
+    for each in _open_here():
+        if not each.is_idle() and (lost := each.group.find_lost()):
+            raise RankLostError(lost, f"npu:{each.device} has not finished, and works for group {each.group.name!r}")
+
+
+def _open_here() -> list[Communicator]:
+    return [each for each in _open if each.device == devices.current()]
 
 
 def _close(device: int) -> None:
