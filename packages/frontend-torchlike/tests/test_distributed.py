@@ -54,6 +54,14 @@ def test_collectives_write_to_parameters_without_a_history(group):
     assert x.is_leaf and x.grad_fn is None
 
 
+def test_a_saved_tensor_that_a_collective_writes_to_is_refused(group):
+    x, weight = torchlike.ones(2), torchlike.ones(2, requires_grad=True)
+    total = (x * weight).sum()
+    distributed.all_reduce(x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
+
+
 def test_what_one_process_cannot_do_is_refused(group):
     x = torchlike.ones(2)
     for call, words in (

@@ -155,12 +155,13 @@ class Communicator:
     ) -> list[AclArray]:
         """Send arrays and receive others, all at once."""
         listed = [(HCCL_SEND, *each) for each in sends] + [(HCCL_RECV, *each) for each in receives]
+        listed = [each for each in listed if each[1].spec.numel]  # both sides leave out what has no elements
         numbers = [number_of("HcclBatchSendRecv", array.spec.dtype) for _, array, _ in listed]
         if len(listed) == 1:
             ((kind, array, rank),) = listed
             name = "HcclSend" if kind == HCCL_SEND else "HcclRecv"
             self._run(name, (array,), (_address(array), array.spec.numel, numbers[0], rank))
-        else:
+        elif listed:
             items = (SendRecvItem * len(listed))(
                 *[
                     SendRecvItem(kind, _address(array), array.spec.numel, dtype, rank)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .host_copies import download, upload
     from .host_fallback import computed_on_host, host_kernel
     from .host_layouts import lay_out_host
-    from .immediate_calls import run_at_once
+    from .immediate_calls import note_write, run_at_once
     from .interface import DeviceInterface
     from .promotion import promote
     from .streams import Event, Stream, current_stream, default_stream, set_stream
@@ -46,6 +46,7 @@ __all__ = [
     "is_opened",
     "lay_out_host",
     "list_accelerators",
+    "note_write",
     "open_device",
     "promote",
     "provides",
@@ -66,7 +67,7 @@ _NAMES: Final = {
     ".host_copies": "download upload",
     ".host_fallback": "computed_on_host host_kernel",
     ".host_layouts": "lay_out_host",
-    ".immediate_calls": "run_at_once",
+    ".immediate_calls": "note_write run_at_once",
     ".interface": "DeviceInterface",
     ".promotion": "promote",
     ".streams": "Event Stream current_stream default_stream set_stream",

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from ..arrays.frontend import frontend_of
 from ..keys import DispatchKey, exclude_keys
 from ..pipelines import open_recording, open_session
 from .stream_operators import flush_recorded
 
-__all__ = ["EXCHANGES", "run_at_once"]
+__all__ = ["EXCHANGES", "note_write", "run_at_once"]
 
 EXCHANGES: Final = "it exchanges data with other processes"
 
@@ -35,3 +36,10 @@ def run_at_once(operator: str) -> Iterator[None]:
     session.stats.count_eager(operator, EXCHANGES)
     with exclude_keys(DispatchKey.Pipeline):
         yield
+
+
+def note_write(tensor: object) -> None:
+    """Tell a tensor's frontend that a kernel for every device has written to its array; other values are passed over."""
+    frontend = frontend_of(tensor)
+    if frontend is not None:
+        frontend.writes.note_write(tensor)

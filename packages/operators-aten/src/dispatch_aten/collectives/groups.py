@@ -116,13 +116,14 @@ def engine_of(device: str) -> Any:
 
 def connection_of(group: ProcessGroup, device: dc.Device) -> tuple[Any, Any]:
     """Return the engine of a device, and what it has opened for a group; it is opened at the first need, by all ranks."""
+    device = dc.Device(device.type, device.index or 0)
     with group._lock:
         if group._connections is None:
             raise CollectiveError(f"group {group.name!r} was closed")
         found = group._connections.get(device)
         if found is None:
             engine = engine_of(device.type)
-            found = group._connections[device] = (engine, engine.connect(group, device.index or 0))
+            found = group._connections[device] = (engine, engine.connect(group, device.index))
         return found
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_core.frontends import materialize, run_outside
-from dispatch_core.runtime import run_at_once
+from dispatch_core.runtime import note_write, run_at_once
 
 from ..dtypes import ScalarType
 from ..errors import DtypeError, OperatorError
@@ -180,8 +180,13 @@ def _apply(name: str, tensor: Any, function: Callable[[Any, Any], Any], into: An
         return _wrap(tensor, array, found)
     if not dc.is_mutable(target):
         found = _aten.view(found, list(dc.shape(into)))
-        _aten.copy_(into, _wrap(into, target, found))
-    return into
+        return _aten.copy_(into, _wrap(into, target, found))
+    return _count_write(into)
+
+
+def _count_write(tensor: Any) -> Any:
+    note_write(tensor)
+    return tensor
 
 
 def _wrap(tensor: Any, array: Any, found: Any) -> Any:
@@ -204,7 +209,7 @@ def _all_reduce_inplace(self: Any, op: str, group: Any) -> Any:
     group = _check_group(group)
     _check_reduction("all_reduce_", op, dc.dtype(self))
     if group.size == 1:
-        return self
+        return _count_write(self)
     return _apply(
         "all_reduce_", self, lambda x, into: _reduce("all_reduce", group, x, op, dc.shape(x), into), into=self
     )
@@ -269,7 +274,7 @@ def _broadcast_inplace(self: Any, root: int, group: Any) -> Any:
     group = _check_group(group)
     _check_rank(group, root, "root")
     if group.size == 1:
-        return self
+        return _count_write(self)
     return _apply(
         "broadcast",
         self,
@@ -317,8 +322,10 @@ def _exchange(
                 _aten.copy_(_as_numbers(array), _as_numbers(made))
         if not first.is_mutable:
             found = [_from_numbers(each, dc.dtype(x), dc.shape(x)) for each, x in zip(found, taken, strict=True)]
-    if not first.is_mutable:
-        for tensor, array, each in zip(receives, taken, found, strict=True):
+    for tensor, array, each in zip(receives, taken, found, strict=True):
+        if first.is_mutable:
+            note_write(tensor)
+        else:
             _aten.copy_(tensor, _wrap(tensor, array, each))
 
 
