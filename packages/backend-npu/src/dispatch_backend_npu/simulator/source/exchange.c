@@ -165,6 +165,7 @@ static int send_item(hccl_call *call, uint32_t i, uint64_t offset) {
     return hccl_fail(comm, HCCL_E_PARA, RT_AICORE_EXCEPTION);
 }
 
+/* Count and type are those of the sender, or both calls fail; a device would write what it gets. */
 static int receive_item(hccl_call *call, uint32_t i) {
     communicator *comm = call->comm;
     const HcclSendRecvItem *item = &call->items[i].item;

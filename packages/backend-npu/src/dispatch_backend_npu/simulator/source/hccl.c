@@ -75,6 +75,7 @@ int hccl_await(hccl_call *call, uint32_t rank) {
 
 /* ---- Calls as work on streams ---- */
 
+/* Calls are done in their order, and none after one that has failed. */
 static int run_call(void *data) {
     hccl_call *call = data;
     communicator *comm = call->comm;
@@ -149,6 +150,7 @@ static void start_progress(void) {
     if (!pthread_create(&thread, NULL, progress, NULL)) pthread_detach(thread);
 }
 
+/* A null pointer is HCCL_E_PTR, what is no communicator HCCL_E_PARA. */
 static HcclResult communicator_of(const char *name, HcclComm handle, communicator **found) {
     if (!handle) REFUSE(HCCL_E_PTR, "%s: comm is a null pointer", name);
     if (!aclsim_is(handle, KIND_COMMUNICATOR) || !((communicator *)handle)->is_open)
@@ -157,6 +159,7 @@ static HcclResult communicator_of(const char *name, HcclComm handle, communicato
     return 0;
 }
 
+/* Buffers lie in one allocation of the communicator's device. */
 HcclResult hccl_check_memory(const communicator *comm, const char *name, const char *what, const void *address, uint64_t size) {
     if (!size) return 0;
     if (!address) REFUSE(HCCL_E_PTR, "%s: %s is a null pointer", name, what);
@@ -165,6 +168,7 @@ HcclResult hccl_check_memory(const communicator *comm, const char *name, const c
     return 0;
 }
 
+/* The stream is one of the communicator's device; captures of collectives are newer than CANN 8.1. */
 static HcclResult enqueue(const char *name, HcclComm handle, aclrtStream stream, const hccl_call *given, size_t items) {
     communicator *comm;
     PASS_ON(communicator_of(name, handle, &comm));
@@ -289,6 +293,7 @@ HcclResult HcclCommDestroy(HcclComm comm) {
     FAIL_LAST();
 }
 
+/* HcclGetRankSize and HcclGetRankId: a null pointer for the result is HCCL_E_PTR. */
 HcclResult HcclGetRankSize(HcclComm comm, uint32_t *rankSize) {
     CALL(HcclGetRankSize);
     FAIL_FIRST();
@@ -299,6 +304,7 @@ HcclResult HcclGetRankSize(HcclComm comm, uint32_t *rankSize) {
     return 0;
 }
 
+/* As HcclGetRankSize. */
 HcclResult HcclGetRankId(HcclComm comm, uint32_t *rank) {
     CALL(HcclGetRankId);
     FAIL_FIRST();
@@ -320,6 +326,7 @@ HcclResult HcclGetCommName(HcclComm comm, char *commName) {
     return 0;
 }
 
+/* HcclGetCommAsyncError: that of the first call that has failed on the device. */
 HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult *asyncError) {
     CALL(HcclGetCommAsyncError);
     FAIL_FIRST();
@@ -343,6 +350,7 @@ const char *HcclGetErrorString(HcclResult code) {
 
 /* ---- Collectives ---- */
 
+/* The counts are those of hccl.h: a rank that is not the root needs no sendBuf to scatter, and no recvBuf to reduce. */
 static HcclResult collective(
     const char *name, void *sendBuf, uint64_t sent, void *recvBuf, uint64_t received, uint64_t count, HcclDataType dataType,
     HcclReduceOp op, bool reduces, uint32_t root, bool has_root, HcclComm handle, aclrtStream stream) {
@@ -420,6 +428,7 @@ HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
 
 /* ---- From one rank to another ---- */
 
+/* A rank is another one, but in a batch. */
 static HcclResult exchange(const char *name, HcclSendRecvItem *given, uint32_t count, HcclComm handle, aclrtStream stream) {
     communicator *comm;
     PASS_ON(communicator_of(name, handle, &comm));
@@ -454,6 +463,7 @@ HcclResult HcclRecv(void *recvBuf, uint64_t count, HcclDataType dataType, uint32
     return exchange(scope.name, &item, 1, comm, stream);
 }
 
+/* HcclBatchSendRecv: at least one item; all at once. */
 HcclResult HcclBatchSendRecv(HcclSendRecvItem *sendRecvInfo, uint32_t itemNum, HcclComm comm, aclrtStream stream) {
     CALL(HcclBatchSendRecv);
     FAIL_FIRST();
