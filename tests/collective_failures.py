@@ -54,6 +54,7 @@ def kill_last(torch, ops, group):
 
 def killed_before(torch, ops, group):
     """Return the error of the first collective, where the last rank was killed before."""
+    group.meet()
     if group.rank == 2:
         os.kill(os.getpid(), 9)
     return sums(torch, ops, group, lambda: ops.all_reduce(torch.ones(2, device="npu"), "sum", group))

@@ -6,6 +6,7 @@ exit statuses, the seconds that it took, and the shared memory that was left beh
 
 import json
 import os
+import socket
 import sys
 import tempfile
 import time
@@ -44,53 +45,56 @@ SCENARIOS = {
 }
 
 
-def run_rank(scenario, rank, size, port, path):
+def meet(rank, path):
+    """Return the store of a scenario's ranks: rank 0 writes its port to a file."""
+    from dispatch_aten.collectives import TCPStore
+
+    if rank == 0:
+        store = TCPStore("127.0.0.1", 0, is_master=True, timeout=20)
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            store.set("port", str(other.getsockname()[1]))
+        path.with_suffix(".new").write_text(str(store.port), encoding="utf-8")
+        path.with_suffix(".new").rename(path)
+    else:
+        while not path.exists():
+            time.sleep(0.005)
+        store = TCPStore("127.0.0.1", int(path.read_text(encoding="utf-8")), timeout=20)
+    store.enter(rank)
+    return store
+
+
+def run_rank(scenario, rank, size, path):
     """Run a scenario in this process, and write what it returns."""
     import dispatch_core as dc
     import torchlike
-    from dispatch_aten.collectives import ProcessGroup, TCPStore
+    from dispatch_aten.collectives import ProcessGroup
 
-    store = TCPStore("127.0.0.1", port, size, is_master=rank == 0, timeout=20) if size > 1 else None
-    if store is not None:
-        store.enter(rank)
-        if rank == 0:
-            store.set("port", str(port + 1))
+    store = meet(rank, path.with_name(f"{scenario.__name__}-port")) if size > 1 else None
     group = ProcessGroup(rank, size, store, timeout=20)
     found = scenario(torchlike, dc.ops.dispatch, group)
-    Path(path).write_text(json.dumps(found), encoding="utf-8")
+    path.write_text(json.dumps(found), encoding="utf-8")
     with suppress(Exception):  # the group may have failed
         if store is not None:
             store.set_timeout(5)
             if store.add("left", 1) == size:
                 store.set("all left", "")
             store.wait(["all left"], 5)
+    if rank == 0 and size > 1:
+        time.sleep(0.3)  # the store goes with this process, and others may still ask
     group.close()
-
-
-def free_port():
-    """Return a port such that it and the next one are free."""
-    import socket
-
-    for port in range(20_000 + os.getpid() % 9_000, 60_000, 2):
-        with suppress(OSError):
-            for each in (port, port + 1):
-                with socket.create_server(("127.0.0.1", each)):
-                    pass
-            return port
-    raise RuntimeError("no port is free")
 
 
 def run_scenario(scenario, size, environment, folder):
     """Fork the ranks of a scenario; return what each has told, and its exit status."""
     os.environ.update({"HCCL_EXEC_TIMEOUT": "4", "HCCL_CONNECT_TIMEOUT": "15"} | environment)
-    port, children = free_port(), []
+    children = []
     for rank in range(size):
         path = Path(folder, f"{scenario.__name__}-{rank}")
         child = os.fork()
         if not child:
             status = 1
             try:
-                run_rank(scenario, rank, size, port, path)
+                run_rank(scenario, rank, size, path)
                 status = 0
             except BaseException:  # noqa: BLE001  # the parent prints it
                 path.write_text(json.dumps({"error": traceback.format_exc()}), encoding="utf-8")

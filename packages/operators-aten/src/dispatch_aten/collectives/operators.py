@@ -175,6 +175,10 @@ def _apply(name: str, tensor: Any, function: Callable[[Any, Any], Any], into: An
     with run_at_once(f"dispatch::{name}"):
         array = materialize(tensor)
         target = None if into is None else materialize(into)
+        if target is not None and dc.device(target) != dc.device(array):
+            raise OperatorError(
+                f"{name}: the result is on {dc.device(target)}, and what is exchanged on {dc.device(array)}"
+            )
         found = function(array, target if target is not None and dc.is_mutable(target) else None)
     if into is None:
         return _wrap(tensor, array, found)
