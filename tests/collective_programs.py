@@ -304,6 +304,15 @@ def asynchronous(torch, ops, group):
         assert distributed.recv(part, 0) == 0
     distributed.broadcast(part, src=1)
     distributed.reduce(y, dst=0)
+    parts, whole = [torch.zeros(1, device="npu") for _ in range(2)], torch.zeros(2 + 2 * rank, device="npu")
+    distributed.all_to_all(parts, [torch.full((1,), 10.0 * rank + each, device="npu") for each in range(2)])
+    distributed.all_to_all_single(whole, torch.arange(3, device="npu").float() + 10 * rank, [1 + rank] * 2, [1, 2])
+    scattered = torch.zeros(1, device="npu")
+    distributed.scatter(scattered, parts if rank else None, src=1)
+    listed_at_0 = [torch.zeros(1, device="npu") for _ in range(2)] if rank == 0 else None
+    distributed.gather(scattered + rank, listed_at_0)
+    swaps = [[each.item() for each in parts], whole.tolist(), scattered.item()]
+    swaps.append(rank == 0 and [each.item() for each in listed_at_0])
     alone = distributed.new_group([1])
     z = torch.ones(1, device="npu")
     if rank == 1:
@@ -311,6 +320,6 @@ def asynchronous(torch, ops, group):
     sizes = [distributed.get_world_size(), distributed.get_world_size(alone), distributed.get_rank(alone)]
     distributed.barrier()
     found = [each.tolist() for each in (x, y, gathered, *listed, received, part, z)]
-    found += [sizes, distributed.is_available(), distributed.get_backend(), works[0].is_completed()]
+    found += [swaps, sizes, distributed.is_available(), distributed.get_backend(), works[0].is_completed()]
     distributed.destroy_process_group()
     return [*found, distributed.is_initialized(), distributed.group.WORLD]

@@ -115,12 +115,13 @@ def test_a_pipeline_runs_collectives_at_once_in_the_order_of_the_calls(told):
 
 def test_a_program_of_torch_distributed(told):
     for rank, found in enumerate(told("asynchronous")):
-        x, y, gathered, first, second, received, part, z, sizes, is_available, backend, _, is_initialized, world = found
+        x, y, gathered, first, second, received, part, z, swaps, sizes, is_available, backend = found[:12]
+        assert swaps == ([[0, 10], [0, 10], 1, [1, 12]] if rank == 0 else [[1, 11], [1, 2, 11, 12], 11, False])
         assert x == [3.0, 3.0] and y == ([12.0, 12.0] if rank == 0 else [6.0, 6.0])
         assert gathered == [0.0, 0.0, 1.0, 1.0] and (first, second) == ([0.0], [1.0])
         assert received == [6.0, 6.0] and part == [6.0] and z == [1.0]
         assert sizes == ([2, -1, -1] if rank == 0 else [2, 1, 0])
-        assert is_available and backend == "hccl" and not is_initialized and world is None
+        assert is_available and backend == "hccl" and found[13:] == [False, None]
 
 
 @pytest.mark.parametrize(

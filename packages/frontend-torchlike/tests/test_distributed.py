@@ -40,6 +40,12 @@ def test_a_group_of_one_process_has_every_collective(group):
     part = torchlike.zeros(4)
     distributed.reduce_scatter(part, [x])
     assert listed[0].tolist() == out.tolist() == part.tolist() == x.tolist() == [0, 1, 2, 3]
+    swapped = [torchlike.zeros(4) for _ in range(4)]
+    distributed.all_to_all([swapped[0]], [x])
+    distributed.all_to_all_single(swapped[1], x, [4], [4])
+    distributed.scatter(swapped[2], [x])
+    distributed.gather(x, [swapped[3]], dst=0)
+    assert [each.tolist() for each in swapped] == [x.tolist()] * 4
     alone = distributed.new_group([0])
     distributed.all_reduce(x, group=alone)
     assert distributed.get_process_group_ranks(alone) == [0]
@@ -73,7 +79,10 @@ def test_what_one_process_cannot_do_is_refused(group):
         (lambda: distributed.new_group([4]), "no ranks"),
         (lambda: distributed.P2POp(print, x, 0), "expected isend or irecv"),
         (lambda: distributed.batch_isend_irecv([]), "with one at least"),
-        (lambda: distributed.all_to_all([x], [x]), "processes do not communicate"),
+        (lambda: distributed.all_to_all([x], []), "0 tensors for 1 ranks"),
+        (lambda: distributed.scatter(x), "no tensors for 1 ranks"),
+        (lambda: distributed.all_to_all_single(x, x, [1], [2]), "are not those of 2"),
+        (lambda: distributed.all_gather_object([x], x), "processes do not communicate"),
         (lambda: distributed.init_process_group("gloo", rank=0, world_size=1), "twice"),
     ):
         with pytest.raises(RuntimeError, match=words):

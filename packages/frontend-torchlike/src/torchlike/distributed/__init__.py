@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         reduce_scatter_tensor,
         send,
     )
+    from .exchanges import all_to_all, all_to_all_single, gather, scatter
     from .process_groups import (
         destroy_process_group,
         get_backend,
@@ -54,10 +55,13 @@ __all__ = [
     "all_gather",
     "all_gather_into_tensor",
     "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
     "barrier",
     "batch_isend_irecv",
     "broadcast",
     "destroy_process_group",
+    "gather",
     "get_backend",
     "get_process_group_ranks",
     "get_rank",
@@ -74,6 +78,7 @@ __all__ = [
     "reduce",
     "reduce_scatter",
     "reduce_scatter_tensor",
+    "scatter",
     "send",
 ]
 
@@ -86,6 +91,7 @@ _MODULES: Final = {
         "P2POp all_gather all_gather_into_tensor all_reduce barrier batch_isend_irecv broadcast irecv isend recv reduce"
         " reduce_scatter reduce_scatter_tensor send"
     ),
+    ".exchanges": "all_to_all all_to_all_single gather scatter",
     ".work": "Work",
     "dispatch_aten.collectives": "ProcessGroup TCPStore",
 }
@@ -127,7 +133,7 @@ def _refuse(name: str) -> Any:
     return function
 
 
-_REFUSED = "all_gather_object all_to_all broadcast_object_list gather scatter monitored_barrier"
+_REFUSED = "all_gather_object broadcast_object_list monitored_barrier"
 globals().update({name: _refuse(name) for name in _REFUSED.split()})
 
 

@@ -12,6 +12,7 @@ import dispatch_core as dc
 from dispatch_aten.collectives import ProcessGroup
 from dispatch_aten.collectives import barrier as meet
 
+from ..history.grad_mode import no_grad
 from .errors import NoProcessGroupError
 from .process_groups import find_group, find_ranks
 from .work import Work, start
@@ -36,10 +37,12 @@ __all__ = [
 _operators = dc.ops.dispatch
 
 
-def _position(name: str, group: ProcessGroup, rank: int | None, group_rank: int | None) -> int:
-    """Return the number in a group of a rank among all processes."""
+def find_position(name: str, group: ProcessGroup, rank: int | None, group_rank: int | None) -> int:
+    """Return the number in a group of a rank among all processes, by default of its first one."""
     if group_rank is not None:
         return int(group_rank)
+    if rank is None:
+        return 0
     ranks = find_ranks(group)
     if rank not in ranks:
         raise NoProcessGroupError(name, f"there is no rank {rank} in a group of {list(ranks)}", "name one of them")
@@ -49,7 +52,7 @@ def _position(name: str, group: ProcessGroup, rank: int | None, group_rank: int 
 def all_reduce(tensor: Any, op: str = "sum", group: Any = None, async_op: bool = False) -> Work | None:
     """Combine the tensors of all ranks, in place."""
     found = find_group("all_reduce", group)
-    with _no_grad():
+    with no_grad():
         return start(found, [tensor], lambda: _operators.all_reduce_(tensor, op, found), is_async=async_op)
 
 
@@ -63,14 +66,14 @@ def reduce(
 ) -> Work | None:
     """Combine the tensors of all ranks, in place at one of them."""
     found = find_group("reduce", group)
-    root = _position("reduce", found, dst, group_dst)
+    root = find_position("reduce", found, dst, group_dst)
 
     def run() -> None:
         made = _operators.all_reduce(tensor, op, found)
         if found.rank == root:
             tensor.copy_(made)
 
-    with _no_grad():
+    with no_grad():
         return start(found, [tensor], run, is_async=async_op)
 
 
@@ -79,8 +82,8 @@ def broadcast(
 ) -> Work | None:
     """Give all ranks the tensor of one of them, in place."""
     found = find_group("broadcast", group)
-    root = _position("broadcast", found, src, group_src)
-    with _no_grad():
+    root = find_position("broadcast", found, src, group_src)
+    with no_grad():
         return start(found, [tensor], lambda: _operators.broadcast_(tensor, root, found), is_async=async_op)
 
 
@@ -89,7 +92,7 @@ def all_gather_into_tensor(
 ) -> Work | None:
     """Write the tensors of all ranks behind each other into one."""
     found = find_group("all_gather_into_tensor", group)
-    with _no_grad():
+    with no_grad():
         return start(
             found,
             [output_tensor, input_tensor],
@@ -111,7 +114,7 @@ def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async
         for into, each in zip(tensor_list, made.unbind(0), strict=True):
             into.copy_(each)
 
-    with _no_grad():
+    with no_grad():
         return start(found, [*tensor_list, tensor], run, is_async=async_op)
 
 
@@ -120,7 +123,7 @@ def reduce_scatter_tensor(
 ) -> Work | None:
     """Combine the tensors of all ranks, and write this rank's part of the result."""
     found = find_group("reduce_scatter_tensor", group)
-    with _no_grad():
+    with no_grad():
         return start(
             found,
             [output, input],
@@ -140,11 +143,10 @@ def reduce_scatter(
         )
 
     def run() -> None:
-        from torchlike import stack
+        stacked = dc.ops.aten.stack(list(input_list), 0)
+        _operators.reduce_scatter.out(stacked, op, found, out=output)
 
-        _operators.reduce_scatter.out(stack(list(input_list)), op, found, out=output)
-
-    with _no_grad():
+    with no_grad():
         return start(found, [output, *input_list], run, is_async=async_op)
 
 
@@ -170,7 +172,7 @@ class P2POp:
             raise NoProcessGroupError("P2POp", "expected isend or irecv", "torch.distributed.isend is one")
         self.op, self.tensor, self.tag = op, tensor, tag
         self.group = find_group("P2POp", group)
-        self.peer = _position("P2POp", self.group, peer, group_peer)
+        self.peer = find_position("P2POp", self.group, peer, group_peer)
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
@@ -194,7 +196,7 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
             group,
         )
 
-    with _no_grad():
+    with no_grad():
         work = start(group, [each.tensor for each in p2p_op_list], run, is_async=True)
     return [] if work is None else [work]
 
@@ -216,8 +218,8 @@ def irecv(
 def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
     """Send a tensor to a rank, which receives it."""
     found = find_group("send", group)
-    with _no_grad():
-        _operators.send(tensor, _position("send", found, dst, group_dst), found)
+    with no_grad():
+        _operators.send(tensor, find_position("send", found, dst, group_dst), found)
 
 
 def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
@@ -225,13 +227,7 @@ def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, g
     found = find_group("recv", group)
     if src is None and group_src is None:
         raise NoProcessGroupError("recv", "a tensor of any rank cannot be received", "name the rank that sends it")
-    position = _position("recv", found, src, group_src)
-    with _no_grad():
+    position = find_position("recv", found, src, group_src)
+    with no_grad():
         _operators.recv_(tensor, position, found)
     return find_ranks(found)[position]
-
-
-def _no_grad() -> Any:
-    from torchlike.history.grad_mode import no_grad
-
-    return no_grad()
