@@ -99,7 +99,7 @@ def call_waiting(function: str, *handle: int) -> tuple[str, int]:
     limited = _LIMITED[function]
     wait = bind(limited)
     while True:
-        part = limit if not watchers else WATCHED if limit is None else min(limit, WATCHED)
+        part = WATCHED if limit is None else min(limit, WATCHED) if watchers else limit
         status = wait(*handle, part)
         if limit is not None:
             limit -= part

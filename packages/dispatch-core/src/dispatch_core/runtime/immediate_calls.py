@@ -41,5 +41,5 @@ def run_at_once(operator: str) -> Iterator[None]:
 def note_write(tensor: object) -> None:
     """Tell a tensor's frontend that a kernel for every device has written to its array; other values are passed over."""
     frontend = frontend_of(tensor)
-    if frontend is not None:
+    if frontend is not None and frontend.writes is not None:
         frontend.writes.note_write(tensor)
