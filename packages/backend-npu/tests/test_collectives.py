@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import collective_failures as failures
 import collective_programs as programs
 import forked_ranks
 import pytest
@@ -125,17 +126,17 @@ def test_a_program_of_torch_distributed(told):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("scenario", "words"),
     [
-        ("another_shape", "count 3"),
-        ("another_dtype", "type 2"),
-        ("another_function", "HcclAllGather"),
-        ("another_message", "expects"),
+        (failures.another_shape, "count 3"),
+        (failures.another_dtype, "type 2"),
+        (failures.another_function, "HcclAllGather"),
+        (failures.another_message, "expects"),
     ],
 )
-def test_the_simulator_tells_where_ranks_do_not_agree(told, name, words):
+def test_the_simulator_tells_where_ranks_do_not_agree(told, scenario, words):
     """A device cannot see it: there it ends by the time limit, or in wrong numbers."""
-    for names, text, cause, seconds, ranks in told(name):
+    for names, text, cause, seconds, ranks in told(scenario.__name__):
         assert names[0] == "CollectiveError" and "HCCL_E_PARA" in text and words in text
         assert cause == "AclError" and seconds < SOON and ranks == []
 
