@@ -129,10 +129,29 @@ def test_a_stopped_process_is_late_and_not_gone(store, ranks):
     process, _ = ranks(store.port, 1)
     store.wait(["ready 1"])
     process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)
     with pytest.raises(StoreTimeoutError):
         store.get("never", 0.3)
     process.send_signal(signal.SIGCONT)
     assert store.lost_ranks() == ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no signal that stops a process")
+def test_a_store_whose_process_is_stopped_answers_later(ranks):
+    process, port = ranks(0, 0)
+    store = TCPStore("127.0.0.1", port, timeout=SOON)
+    store.set("x", "1")
+    process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)
+    before = time.monotonic()
+    with pytest.raises(StoreTimeoutError, match=r"has not answered within 0\.1 s"):
+        store.get("x", 0.1)
+    with pytest.raises(StoreTimeoutError, match="what listens there says nothing"):
+        TCPStore("127.0.0.1", port, timeout=0.3)
+    assert time.monotonic() - before < SOON and store.lost_ranks() == ()
+    process.send_signal(signal.SIGCONT)
+    assert store.get("x") == b"1" and store.add("n", 1) == 1
+    store.close()
 
 
 def test_where_the_process_that_keeps_the_store_is_killed_rank_0_is_gone(ranks):

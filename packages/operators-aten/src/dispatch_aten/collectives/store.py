@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import timedelta
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client
+from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 from time import monotonic, sleep
 from typing import Any, Final
 
@@ -26,6 +26,8 @@ KEY_VARIABLE: Final = "DISPATCH_STORE_KEY"
 _LOCAL_KEY: Final = b"dispatch"
 _DEFAULT: Final = timedelta(seconds=300)
 _RETRY: Final = 0.05
+#: How many seconds an answer may take beyond the time for which a request waits.
+_SLACK: Final = 2.0
 
 
 class TCPStore:
@@ -72,6 +74,7 @@ class TCPStore:
         self._process = os.getpid()
         #: The ranks that the server has told to be gone, at once, as it may be gone itself at the next question.
         self._lost: set[int] = set()
+        self._number = 0
         self._ask(["join"])
         if wait_for_workers and world_size is not None:
             self._ask_until(["await_workers", world_size], self._timeout, f"{world_size} processes have connected")
@@ -133,14 +136,16 @@ class TCPStore:
     def lost_ranks(self) -> tuple[int, ...]:
         """Return the ranks that are gone, rank 0 among them where the master does not answer."""
         try:
-            return tuple(sorted({*self._lost, *self._ask(["lost"])}))
+            return tuple(sorted({*self._lost, *self._ask(["lost"], 0)}))
         except RankLostError as error:
             return error.ranks
+        except StoreTimeoutError:
+            return tuple(sorted(self._lost))
 
     def _watch(self, connection: Any) -> None:
         """Keep the ranks that the server tells to be gone, for as long as it is there."""
         with suppress(OSError, EOFError, ValueError):
-            connection.send_bytes(pack(["watch"]))
+            connection.send_bytes(pack([0, "watch"]))
             while True:
                 self._lost.update(unpack(connection.recv_bytes()))
 
@@ -148,7 +153,7 @@ class TCPStore:
         """Leave the store; the master's is gone for all."""
         if self._process == os.getpid():
             with suppress(CollectiveError):
-                self._ask(["leave"])
+                self._ask(["leave"], 0)
             self._connection.close()
         if self._server is not None:
             self._server.close()
@@ -157,7 +162,7 @@ class TCPStore:
         deadline = monotonic() + self._timeout
         while True:
             try:
-                return Client((self.host, self.port), authkey=key)
+                return self._open(key, deadline)
             except AuthenticationError as error:
                 raise CollectiveError(
                     f"the store at {self.host}:{self.port} has another key",
@@ -171,13 +176,29 @@ class TCPStore:
                     ) from error
                 sleep(_RETRY)
 
+    def _open(self, key: bytes, deadline: float) -> Any:
+        """Return a connection to the server; both sides prove that they know the key."""
+        left = max(deadline - monotonic(), _RETRY)
+        made = socket.create_connection((self.host, self.port), timeout=left)
+        made.settimeout(None)
+        connection = Connection(made.detach())
+        try:
+            if not connection.poll(left):
+                raise TimeoutError("what listens there says nothing")
+            answer_challenge(connection, key)
+            deliver_challenge(connection, key)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
     def _limit(self, timeout: timedelta | float | None) -> float:
         return self._timeout if timeout is None else _seconds(timeout)
 
     def _ask_until(self, message: list[Any], limit: float, what: str) -> Any:
         deadline = monotonic() + limit
         while True:
-            answer = self._request(message)
+            answer = self._request(message, limit)
             if answer[0] == "lost":
                 raise RankLostError(answer[1], f"this process waited until {what}")
             if answer[0] != "later":
@@ -185,16 +206,24 @@ class TCPStore:
             if monotonic() >= deadline:
                 raise StoreTimeoutError(f"{limit:g} s were over before {what}, in the store at {self.host}:{self.port}")
 
-    def _ask(self, message: list[Any]) -> Any:
-        return _result(self._request(message))
+    def _ask(self, message: list[Any], limit: float | None = None) -> Any:
+        return _result(self._request(message, self._timeout if limit is None else limit))
 
-    def _request(self, message: list[Any]) -> list[Any]:
+    def _request(self, message: list[Any], limit: float) -> list[Any]:
         if self._process_changed():
             raise CollectiveError("a store cannot be used in a forked process", hint="make a store there")
         try:
             with self._lock:
-                self._connection.send_bytes(pack(message))
-                return unpack(self._connection.recv_bytes())
+                self._number += 1
+                self._connection.send_bytes(pack([self._number, *message]))
+                deadline = monotonic() + limit + _SLACK
+                while self._connection.poll(max(deadline - monotonic(), 0)):
+                    number, *answer = unpack(self._connection.recv_bytes())
+                    if number == self._number:
+                        return answer
+            raise StoreTimeoutError(f"the store at {self.host}:{self.port} has not answered within {limit:g} s")
+        except StoreTimeoutError:
+            raise
         except (OSError, EOFError) as error:
             raise RankLostError(
                 {0, *self._lost}, f"the store at {self.host}:{self.port}, which rank 0 kept, does not answer"

@@ -1,6 +1,7 @@
 """The server of a store: keys and values in one process, and a thread for each process that has connected.
 
 Messages are lists in JSON over connections of ``multiprocessing``, which both sides open by proving that they know the key.
+A request begins with a number, and so does its answer: one that comes too late is passed over.
 A connection that belongs to a rank and ends without a word says that the rank is gone.
 """
 
@@ -75,17 +76,17 @@ class StoreServer:
             if not _is_trusted(connection, self._key):
                 return
             while True:
-                name, *arguments = unpack(connection.recv_bytes())
+                number, name, *arguments = unpack(connection.recv_bytes())
                 if name == "leave":
                     rank = None
-                    connection.send_bytes(pack(["done"]))
+                    connection.send_bytes(pack([number, "done"]))
                     return
                 if name == "watch":
                     self._tell_lost(connection)
                 if name == "enter":
                     rank = arguments[0]
                 answer = _COMMANDS[name](self, *arguments) if name in _COMMANDS else ["unknown"]
-                connection.send_bytes(pack(answer))
+                connection.send_bytes(pack([number, *answer]))
         except (OSError, EOFError, ValueError, TypeError):
             pass  # The process is gone, or it is none of ours.
         finally:
