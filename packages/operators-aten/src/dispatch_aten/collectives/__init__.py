@@ -7,9 +7,10 @@ Importing it defines the operators of the namespace ``dispatch``.
 'dispatch::all_reduce'
 """
 
+from . import operators  # noqa: F401  # importing it defines the operators
+from .checks import REDUCTIONS
 from .errors import CollectiveError, RankLostError, StoreTimeoutError
 from .groups import ProcessGroup, barrier, connection_of, engine_of
-from .operators import REDUCTIONS
 from .store import KEY_VARIABLE, TCPStore
 
 __all__ = [
