@@ -22,8 +22,9 @@ FUNCTIONS = HEADERS["functions"]
 ENUMS = {*HEADERS["constants"]["enums"], "aclCANNPackageName"} - {"aclDataType", "aclFormat"}
 HAND_WRITTEN = [
     source
-    for source in (*LIBRARIES["libascendcl.so"][0], *LIBRARIES["libnnopbase.so"][0])
-    if source not in ("sim.c", "cache.c", "views.c")
+    for library in ("libascendcl.so", "libnnopbase.so", "libhccl.so")
+    for source in LIBRARIES[library][0]
+    if source not in ("sim.c", "cache.c", "views.c", "exchange.c")
 ]
 
 
@@ -51,9 +52,9 @@ def declarations(names):
 
 
 def defined_in(source):
-    """Return the functions of ACL that a source defines, as the compiler finds them; repeated declarations agree."""
+    """Return the functions of the toolkit that a source defines, as the compiler finds them; repeated declarations agree."""
     text = (SOURCES / source).read_text()
-    return sorted(name for name in set(re.findall(r"\bacl\w+", text)) if name in FUNCTIONS)
+    return sorted(name for name in set(re.findall(r"\b(?:acl|Hccl)\w+", text)) if name in FUNCTIONS)
 
 
 @pytest.mark.parametrize("source", HAND_WRITTEN)

@@ -161,7 +161,7 @@ def test_the_command_prints_the_environment(npu, capsys):
         pytest.skip("needs the simulator")
     assert main(["simulator", str(npu)]) == 0
     assert capsys.readouterr().out == f"export ASCEND_HOME_PATH={npu}\n"
-    libraries = ["libascendcl.so", "libnnopbase.so", "libopapi.so"]
+    libraries = ["libascendcl.so", "libhccl.so", "libnnopbase.so", "libopapi.so"]
     assert sorted(path.name for path in (npu / "lib64").glob("*.so")) == libraries
     assert sorted(path.stem for path in (npu / "lib64").glob("*.sha256")) == libraries
 

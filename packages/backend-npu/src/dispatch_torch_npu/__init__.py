@@ -45,7 +45,7 @@ _HOMES: Final = {name: module for module, names in _OPERATORS.items() for name i
 _MODULES: Final = ("optim", "profiler")
 #: Packages of torch_npu's own, and what serves programs instead.
 _ABSENT: Final = {
-    "distributed": "no collectives of Ascend are called (HCCL): torch.distributed has gloo between processes on the cpu",
+    "distributed": "torch.distributed has the processes and their collectives, by the backend hccl",
     "testing": "torch.testing compares tensors",
     "utils": "nothing of it is served but what torch.npu has",
 }
@@ -79,9 +79,14 @@ def __dir__() -> list[str]:
 
 
 class _Operators:
-    """The operators of this package, by which programs call them as ``torch.ops.npu``."""
+    """The operators of this package beside those of the dispatcher's namespace, as programs call them: ``torch.ops.npu``."""
+
+    def __init__(self, namespace: Any) -> None:
+        self._namespace = namespace
 
     def __getattr__(self, name: str) -> Any:
+        if name not in _HOMES and name in dir(self._namespace):
+            return getattr(self._namespace, name)
         if name not in _HOMES:
             raise AttributeError(
                 f"torch.ops.npu.{name} is not served\nHint: torch_npu.OPERATORS lists those that are", name=name
@@ -89,14 +94,14 @@ class _Operators:
         return __getattr__(name)
 
     def __dir__(self) -> list[str]:
-        return list(OPERATORS)
+        return sorted({*OPERATORS, *dir(self._namespace)})
 
 
 def stand_beside(torch: ModuleType) -> None:
     """Make ``torch.npu`` the module of this package, as torch_npu does; called once, when a program imports torch_npu."""
     if getattr(torch, "npu", None) is not npu:
         torch._register_device_module("npu", npu)
-    torch.ops.npu = _Operators()
+    torch.ops.npu = _Operators(torch.ops.npu)
     # Programs import these under torch's name, too.
     for name in ("torch.npu.amp", "torchlike.npu.amp"):
         sys.modules[name] = import_module(".npu.amp", __name__)
@@ -104,5 +109,7 @@ def stand_beside(torch: ModuleType) -> None:
 
 
 def _is_hccl_available() -> bool:
-    """Return that there are no collectives of Ascend: False."""
-    return False
+    """Return whether there are collectives of Ascend: HCCL's library, and a device."""
+    from dispatch_backend_npu import runtime  # programs of one process need not ask
+
+    return runtime.is_available() and runtime.has_collectives()

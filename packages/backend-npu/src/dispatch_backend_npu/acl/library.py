@@ -48,13 +48,21 @@ _TYPES: Final[dict[str, Any]] = {
     "aclrtStreamStatus": ctypes.c_int,
     "aclSysParamOpt": ctypes.c_int,
     "aclmdlRICaptureMode": ctypes.c_int,
+    "HcclResult": ctypes.c_int,
+    "HcclDataType": ctypes.c_int,
+    "HcclReduceOp": ctypes.c_int,
     # Names for pointers.
     "aclrtContext": ctypes.c_void_p,
     "aclrtEvent": ctypes.c_void_p,
     "aclrtStream": ctypes.c_void_p,
     "aclmdlRI": ctypes.c_void_p,
+    "HcclComm": ctypes.c_void_p,
 }
-_OPAQUE: Final = frozenset("void aclTensor aclScalar aclIntArray aclBoolArray aclTensorList aclOpExecutor".split())
+_OPAQUE: Final = frozenset(
+    (
+        "void aclTensor aclScalar aclIntArray aclBoolArray aclTensorList aclOpExecutor HcclRootInfo HcclSendRecvItem"
+    ).split()
+)
 
 
 @cache

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 RUNTIME: Final = "libascendcl.so"
 BASE: Final = "libnnopbase.so"
 OPERATORS: Final = "libopapi.so"
+COLLECTIVES: Final = "libhccl.so"
 
 
 class Prototype(NamedTuple):
@@ -102,6 +103,24 @@ aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor*)
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor*)
 aclnnStatus aclSetTensorAddr(aclOpExecutor*, size_t, aclTensor*, void*)
 aclnnStatus aclSetRawTensorAddr(aclTensor*, void*)
+""",
+    # By hccl/hccl.h of CANN 8.1.RC1.
+    COLLECTIVES: """
+HcclResult HcclGetRootInfo(HcclRootInfo*)
+HcclResult HcclCommInitRootInfo(uint32_t, const HcclRootInfo*, uint32_t, HcclComm*)
+HcclResult HcclCommDestroy(HcclComm)
+HcclResult HcclGetCommName(HcclComm, char*)
+HcclResult HcclGetCommAsyncError(HcclComm, HcclResult*)
+const char* HcclGetErrorString(HcclResult)
+
+HcclResult HcclAllReduce(void*, void*, uint64_t, HcclDataType, HcclReduceOp, HcclComm, aclrtStream)
+HcclResult HcclAllGather(void*, void*, uint64_t, HcclDataType, HcclComm, aclrtStream)
+HcclResult HcclReduceScatter(void*, void*, uint64_t, HcclDataType, HcclReduceOp, HcclComm, aclrtStream)
+HcclResult HcclBroadcast(void*, uint64_t, HcclDataType, uint32_t, HcclComm, aclrtStream)
+HcclResult HcclBarrier(HcclComm, aclrtStream)
+HcclResult HcclSend(void*, uint64_t, HcclDataType, uint32_t, HcclComm, aclrtStream)
+HcclResult HcclRecv(void*, uint64_t, HcclDataType, uint32_t, HcclComm, aclrtStream)
+HcclResult HcclBatchSendRecv(HcclSendRecvItem*, uint32_t, HcclComm, aclrtStream)
 """,
 }
 

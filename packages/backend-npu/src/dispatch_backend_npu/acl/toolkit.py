@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from . import releases
-from .prototypes import BASE, OPERATORS, RUNTIME
+from .prototypes import BASE, COLLECTIVES, OPERATORS, RUNTIME
 
 HOME_VARIABLES: Final = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "CANN_INSTALL_DIR")
 """Environment variables that name the toolkit's folder; the first that is set wins."""
@@ -38,6 +38,8 @@ FILES: Final[dict[str, tuple[str, ...]]] = {
     BASE: ("libnnopbase.so", "libopapi.so"),
     # Newer toolkits split the operators; older ones had libraries of their own for some features.
     OPERATORS: ("libopapi_*.so", "libopapi.so", *(f"libaclnn_{feature}.so" for feature in _FEATURES)),
+    # Newer toolkits keep communicators in a library of their own.
+    COLLECTIVES: ("libhccl.so", "libhcomm.so"),
 }
 """The files of each group of libraries, in the order of the search for a function."""
 

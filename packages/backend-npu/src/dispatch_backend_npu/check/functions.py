@@ -7,11 +7,11 @@ from typing import Final
 
 from ..acl.errors import FunctionNotFoundError
 from ..acl.library import bind
-from ..acl.prototypes import BASE, OPERATORS, RUNTIME, prototypes
+from ..acl.prototypes import BASE, COLLECTIVES, OPERATORS, RUNTIME, prototypes
 from ..aclnn.table import NEWER, PROTOTYPES
 
 #: The groups of libraries, each a check.
-LIBRARIES: Final = (RUNTIME, BASE, OPERATORS)
+LIBRARIES: Final = (RUNTIME, BASE, OPERATORS, COLLECTIVES)
 #: How many missing names an outcome lists.
 _SHOWN: Final = 12
 

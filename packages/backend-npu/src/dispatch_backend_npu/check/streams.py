@@ -7,7 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from ..runtime import Event, Stream, allocate, memory, stream, synchronize
+from dispatch_aten.collectives import ProcessGroup
+
+from ..arrays import from_numpy, to_numpy
+from ..collectives import connect
+from ..runtime import Event, Stream, allocate, current_device, memory, stream, synchronize
 
 _COUNT: Final = 1 << 20
 
@@ -70,10 +74,25 @@ def check_queries() -> str:
     return "1 stream"
 
 
+def check_collectives() -> str:
+    """Combine and gather an array by HCCL, in a group of one process."""
+    connection = connect(ProcessGroup(), current_device())
+    try:
+        array = from_numpy(np.arange(1000, dtype=np.float32))
+        into = from_numpy(np.zeros(1000, np.float32))
+        for found in (connection.all_reduce(array, "sum", into), connection.all_gather(array, into)):
+            if not (to_numpy(found) == np.arange(1000)).all():
+                raise AssertionError("a collective of one rank has changed the numbers")
+    finally:
+        connection.close()
+    return f"2 collectives of {connection.group.size} rank"
+
+
 CHECKS: Final = {
     "order of a stream": check_order,
     "two streams": check_two_streams,
     "events": check_events,
     "queries": check_queries,
+    "collectives": check_collectives,
 }
 """The checks of streams by their names."""

@@ -29,6 +29,7 @@ from .memory import empty_pinned_cache, pinned_memory_stats, reset_pinned_memory
 from .probe import (
     device_count,
     device_name,
+    has_collectives,
     installation_faults,
     is_available,
     model_directory,
@@ -57,6 +58,7 @@ __all__ = [
     "finalize",
     "finalize_dump",
     "guard",
+    "has_collectives",
     "init",
     "init_dump",
     "installation_faults",

@@ -30,7 +30,12 @@ from dispatch_core import BackendError, BackendUnavailableError, Device, is_dete
 from dispatch_core.interrupts import whole
 
 from ..acl import reports
-from ..acl.constants import ACL_ERROR_REPEAT_FINALIZE, ACL_ERROR_REPEAT_INITIALIZE, ACL_OPT_DETERMINISTIC
+from ..acl.constants import (
+    ACL_ERROR_REPEAT_FINALIZE,
+    ACL_ERROR_REPEAT_INITIALIZE,
+    ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+    ACL_OPT_DETERMINISTIC,
+)
 from ..acl.library import bind, call, fail
 from . import waiting
 from .chips import Chip, check_chip
@@ -99,13 +104,23 @@ def wait(function: str, *handle: int) -> None:
     Raises ``DeviceTimeoutError`` where the device does not finish in time, see Note [A device that does not answer], and
     ``AclError`` where its work has failed.
     """
-    called, status = waiting.call_waiting(function, *handle)
+    try:
+        called, status = waiting.call_waiting(function, *handle)
+    except BackendError:  # of a watcher
+        _abandon(thread.device, function, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
+        raise
     if status in waiting.TIMED_OUT:
         device = thread.device
         _abandon(device, called, status)
         check_answers(device)
     if status:
+        for explain in explanations:
+            explain(called, status)
         fail(called, status)
+
+
+explanations: Final[list[Callable[[str, int], None]]] = []
+"""Functions that are called when the work of the thread's device has failed; each may raise an error that says more."""
 
 
 def _abandon(device: int, function: str, status: int) -> None:

@@ -92,6 +92,46 @@ class _MemoryPart:
         allocator.reset_peak_memory_stats(index)
 
 
+class _CollectivesPart:
+    """Collectives by HCCL, which is loaded where a group first connects."""
+
+    #: The name by which programs ask for it.
+    backend = "hccl"
+
+    def connect(self, group: Any, index: int) -> Any:
+        return _collectives().connect(group, index)
+
+    def close(self, connection: Any) -> None:
+        connection.close()
+
+    def check(self, connection: Any) -> None:
+        connection.check()
+
+    def barrier(self, connection: Any) -> None:
+        connection.barrier()
+
+    def all_reduce(self, connection: Any, array: Any, reduction: str, into: Any) -> Any:
+        return connection.all_reduce(array, reduction, into)
+
+    def reduce_scatter(self, connection: Any, array: Any, reduction: str, into: Any) -> Any:
+        return connection.reduce_scatter(array, reduction, into)
+
+    def all_gather(self, connection: Any, array: Any, into: Any) -> Any:
+        return connection.all_gather(array, into)
+
+    def broadcast(self, connection: Any, array: Any, root: int, into: Any) -> Any:
+        return connection.broadcast(array, root, into)
+
+    def exchange(self, connection: Any, sends: Any, receives: Any) -> Any:
+        return connection.exchange(sends, receives)
+
+
+def _collectives() -> Any:
+    from .. import collectives  # arrays and kernels stand above the runtime
+
+    return collectives
+
+
 def _exchange(index: int) -> int:
     before = device.current()
     device.leave_for(index)
@@ -151,6 +191,7 @@ def make() -> DeviceInterface:
         address=_read_address,
         deterministic=device.set_deterministic,
         generator=PhiloxEngine,
+        collectives=_CollectivesPart(),
         functions={
             "can_device_access_peer": peers.can_access_peer,
             "set_sync_timeout": waiting.set_sync_timeout,

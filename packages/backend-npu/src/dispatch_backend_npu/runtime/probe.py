@@ -13,6 +13,7 @@ from dispatch_core import BackendError
 from ..acl import toolkit
 from ..acl.constants import ACL_ERROR_UNINITIALIZE
 from ..acl.library import bind
+from ..acl.prototypes import COLLECTIVES
 from .chips import check_chip, find_chip
 from .device import init, soc_name
 
@@ -53,6 +54,15 @@ def _describe_fatal() -> str:
         except BackendError as error:
             reason = str(error)
     return reason
+
+
+def has_collectives() -> bool:
+    """Return whether the toolkit has a library of collectives (HCCL). Raises nothing."""
+    folder = toolkit.find_folder()
+    try:
+        return folder is not None and bool(toolkit.find_files(folder, COLLECTIVES))
+    except OSError:
+        return False
 
 
 def installation_faults() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from typing import Final
 
 from dispatch_core import BackendError
@@ -80,13 +81,32 @@ def _milliseconds(seconds: float | str | None, source: str) -> int | None:
     return math.ceil(number * 1000)
 
 
+watchers: Final[list[Callable[[], None]]] = []
+"""Functions that are called while a device takes long; each raises an error where it will not finish."""
+
+#: After how many milliseconds of a wait the watchers are asked, each time.
+WATCHED: Final = 20_000
+
+
 def call_waiting(function: str, *handle: int) -> tuple[str, int]:
-    """Call a function that waits for the device, or its variant with a time limit; return its name and its status."""
+    """Call a function that waits for the device, or its variant with a time limit; return its name and its status.
+
+    Raises what a watcher raises.
+    """
     limit = _limit
-    if limit is None:
+    if limit is None and not watchers:
         return function, bind(function)(*handle)
     limited = _LIMITED[function]
-    return limited, bind(limited)(*handle, limit)
+    wait = bind(limited)
+    while True:
+        part = WATCHED if limit is None else min(limit, WATCHED) if watchers else limit
+        status = wait(*handle, part)
+        if limit is not None:
+            limit -= part
+        if status not in TIMED_OUT or limit == 0:
+            return limited, status
+        for watch in watchers:
+            watch()
 
 
 def mark_silent(device: int, function: str, status: int) -> None:

@@ -1,7 +1,7 @@
 """Building the simulator: the system's C compiler makes a folder like the toolkit's.
 
-The folder has ``lib64`` with ``libascendcl.so``, ``libnnopbase.so`` and ``libopapi.so``. Only the environment that a caller
-sets refers to it, so that it is never found by accident.
+The folder has ``lib64`` with ``libascendcl.so``, ``libnnopbase.so``, ``libopapi.so`` and ``libhccl.so``. Only the
+environment that a caller sets refers to it, so that it is never found by accident.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ random optimizer
 LIBRARIES: Final = {
     "libascendcl.so": (("sim.c", "cache.c", "runtime.c", "memory.c", "stream.c", "graph.c"), ()),
     "libnnopbase.so": (("meta.c", "views.c", "executor.c"), ("libascendcl.so",)),
+    "libhccl.so": (("hccl.c", "exchange.c"), ("libascendcl.so",)),
     "libopapi.so": (
         ("tensor.c", *(f"kernels_{kind}.c" for kind in _KINDS), "entries.c"),
         ("libnnopbase.so", "libascendcl.so"),

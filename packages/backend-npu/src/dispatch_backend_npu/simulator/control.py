@@ -30,6 +30,7 @@ KINDS: Final = (
     "device_memory",
     "host_memory",
     "models",
+    "communicators",
 )
 
 #: What chips do and a test may leave out, in the order of aclsim_behaviour in aclsim.h.

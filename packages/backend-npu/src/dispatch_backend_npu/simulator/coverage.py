@@ -29,7 +29,7 @@ def read_runs() -> dict[str, str]:
 def simulated_functions() -> set[str]:
     """Return the names of the functions that the simulator has; an operator's name represents both of its phases."""
     text = "".join(path.read_text(encoding="utf-8") for path in sorted(SOURCES.glob("*.c")))
-    return {*re.findall(r"\bacl\w+", text), *(operator.name for operator in read())}
+    return {*re.findall(r"\b(?:acl|Hccl)\w+", text), *(operator.name for operator in read())}
 
 
 def table() -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .host_copies import download, upload
     from .host_fallback import computed_on_host, host_kernel
     from .host_layouts import lay_out_host
+    from .immediate_calls import note_write, run_at_once
     from .interface import DeviceInterface
     from .promotion import promote
     from .streams import Event, Stream, current_stream, default_stream, set_stream
@@ -45,11 +46,13 @@ __all__ = [
     "is_opened",
     "lay_out_host",
     "list_accelerators",
+    "note_write",
     "open_device",
     "promote",
     "provides",
     "reset_device",
     "resolve",
+    "run_at_once",
     "set_deterministic",
     "set_stream",
     "synchronize",
@@ -64,6 +67,7 @@ _NAMES: Final = {
     ".host_copies": "download upload",
     ".host_fallback": "computed_on_host host_kernel",
     ".host_layouts": "lay_out_host",
+    ".immediate_calls": "note_write run_at_once",
     ".interface": "DeviceInterface",
     ".promotion": "promote",
     ".streams": "Event Stream current_stream default_stream set_stream",

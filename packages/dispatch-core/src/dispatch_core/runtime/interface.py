@@ -33,6 +33,7 @@ PARTS: Final = {
     "queue": "a queue that can be replaced",
     "initialized": "initialization",
     "deterministic": "deterministic algorithms",
+    "collectives": "collectives",
     "functions": "functions of its own",
 }
 #: Part → the functions that an object given for it must have, and those that it may have.
@@ -40,6 +41,10 @@ GROUPS: Final = {
     "streams": (("create", "current", "default", "exchange", "query", "synchronize"), ("record",)),
     "events": (("create", "query", "record", "synchronize", "wait"), ("elapsed_time",)),
     "memory": (("stats",), ("info", "reset_accumulated", "reset_peaks")),
+    "collectives": (
+        ("all_gather", "all_reduce", "broadcast", "connect", "exchange", "reduce_scatter"),
+        ("barrier", "check", "close"),
+    ),
 }
 #: Parts that are no functions and no groups of functions.
 _VALUES: Final = ("dtypes", "functions", "out_of_memory")
@@ -82,6 +87,14 @@ class DeviceInterface:
       another function to it.
     * ``deterministic(mode)``: choose algorithms that give the same bits in each run, on all devices of the type that are
       open, or the fastest ones; the devices that it opens later ask `is_deterministic`.
+    * ``collectives``: an object or module by which processes exchange arrays. ``connect(group, index)`` opens whatever a
+      group needs on a device, in all its processes, and returns it; the other functions get that as ``connection``.
+      ``all_reduce(connection, array, reduction, into)``, ``reduce_scatter`` with the same arguments,
+      ``all_gather(connection, array, into)`` and ``broadcast(connection, array, root, into)`` queue work on the current
+      stream and return ``into``, or a new array where that is None, as on devices whose arrays cannot be written to.
+      ``exchange(connection, sends, receives)`` takes arrays with the ranks that they go to and come from, all at once, and
+      returns those received. ``close(connection)``, ``barrier(connection)`` and ``check(connection)``, which raises an
+      error that has come in, may be left out.
     * ``functions``: a mapping of names to functions of the device's own, which frontends hand on beside theirs.
 
     Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.
@@ -120,6 +133,7 @@ class DeviceInterface:
         queue: Callable[..., Any] | None = None,
         initialized: Callable[[], bool] | None = None,
         deterministic: Callable[[bool], object] | None = None,
+        collectives: Any = None,
         functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         self.properties = properties
@@ -144,6 +158,7 @@ class DeviceInterface:
         self.queue = queue
         self.initialized = initialized
         self.deterministic = deterministic
+        self.collectives = collectives
         self.functions = functions
         for part in PARTS:
             _check_part(part, getattr(self, part))

@@ -23,7 +23,7 @@ from .host_streams import AT_ONCE
 if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
 
-__all__ = ["defer", "note_named", "own_streams", "run_recorded"]
+__all__ = ["defer", "flush_recorded", "note_named", "own_streams", "run_recorded"]
 
 _SCHEMAS = (
     "enter(Any device, Any stream, Any before) -> ()",
@@ -126,5 +126,10 @@ def run_recorded(what: str) -> None:
             recording.refuse(
                 f"{what} asks about work on a device", "call it outside of the captured function: a replay asks nothing"
             )
-        for each in (*_list_outer(session), session):
-            each.flush()
+        flush_recorded(session)
+
+
+def flush_recorded(session: Any) -> None:
+    """Run the calls that a pipeline, and those around it, have recorded."""
+    for each in (*_list_outer(session), session):
+        each.flush()

@@ -1,20 +1,114 @@
-"""Processes that work together, which there are none of here (source: ``torch.distributed``)."""
+"""Processes that work together (source: ``torch.distributed``).
+
+A program makes a group of them by ``init_process_group``. One process is a group with every backend; several exchange data
+by the ``collectives`` of a device (``hccl``). All else is refused by name.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-__all__ = ["get_rank", "get_world_size", "is_available", "is_initialized", "is_torchelastic_launched"]
+from .errors import NoProcessGroupError
+
+if TYPE_CHECKING:
+    from dispatch_aten.collectives import ProcessGroup, TCPStore
+
+    from .collectives import (
+        P2POp,
+        all_gather,
+        all_gather_into_tensor,
+        all_reduce,
+        barrier,
+        batch_isend_irecv,
+        broadcast,
+        irecv,
+        isend,
+        recv,
+        reduce,
+        reduce_scatter,
+        reduce_scatter_tensor,
+        send,
+    )
+    from .exchanges import all_to_all, all_to_all_single, gather, scatter
+    from .process_groups import (
+        destroy_process_group,
+        get_backend,
+        get_process_group_ranks,
+        get_rank,
+        get_world_size,
+        init_process_group,
+        new_group,
+    )
+    from .work import Work
+
+__all__ = [
+    "GroupMember",
+    "NoProcessGroupError",
+    "P2POp",
+    "ProcessGroup",
+    "ReduceOp",
+    "TCPStore",
+    "Work",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "batch_isend_irecv",
+    "broadcast",
+    "destroy_process_group",
+    "gather",
+    "get_backend",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "init_process_group",
+    "irecv",
+    "is_available",
+    "is_initialized",
+    "is_torchelastic_launched",
+    "isend",
+    "new_group",
+    "recv",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "scatter",
+    "send",
+]
+
+#: Module → the names in it; each is imported at its first use, because most programs are one process.
+_MODULES: Final = {
+    ".process_groups": (
+        "destroy_process_group get_backend get_process_group_ranks get_rank get_world_size init_process_group new_group"
+    ),
+    ".collectives": (
+        "P2POp all_gather all_gather_into_tensor all_reduce barrier batch_isend_irecv broadcast irecv isend recv reduce"
+        " reduce_scatter reduce_scatter_tensor send"
+    ),
+    ".exchanges": "all_to_all all_to_all_single gather scatter",
+    ".work": "Work",
+    "dispatch_aten.collectives": "ProcessGroup TCPStore",
+}
+_HOMES: Final = {name: module for module, names in _MODULES.items() for name in names.split()}
+#: What a launcher sets for each of several processes.
+_VARIABLES: Final = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
 def is_available() -> bool:
-    """Return False."""
-    return False
+    """Return whether this process is one of several: a launcher has started it, or it has made a group."""
+    return is_initialized() or all(os.environ.get(name) for name in _VARIABLES)
 
 
 def is_initialized() -> bool:
-    """Return False."""
-    return False
+    """Return whether there is a group of all processes."""
+    module = sys.modules.get(f"{__name__}.process_groups")
+    return module is not None and bool(module.is_group())
 
 
 def is_torchelastic_launched() -> bool:
@@ -22,17 +116,12 @@ def is_torchelastic_launched() -> bool:
     return False
 
 
-is_nccl_available = is_gloo_available = is_mpi_available = is_ucc_available = is_available
+def _is_absent() -> bool:
+    """Return False: processes do not communicate by this library here."""
+    return False
 
 
-class NoProcessGroupError(RuntimeError, ValueError):
-    """A call that needs several processes: torch raises ``ValueError`` where no group of them was initialized."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"torch.distributed.{name}: processes do not communicate here; run the program in one process\n"
-            "Hint: is_initialized() and is_available() are False here; programs that ask them first do without"
-        )
+is_nccl_available = is_gloo_available = is_mpi_available = is_ucc_available = is_xccl_available = _is_absent
 
 
 def _refuse(name: str) -> Any:
@@ -40,28 +129,34 @@ def _refuse(name: str) -> Any:
         raise NoProcessGroupError(name)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Raise ``NoProcessGroupError``: processes do not communicate here."
+    function.__doc__ = "Raise ``NoProcessGroupError``: processes do not communicate in this way here."
     return function
 
 
-_REFUSED = (
-    "all_gather all_gather_object all_reduce all_to_all barrier broadcast broadcast_object_list destroy_process_group"
-    " gather get_backend get_rank get_world_size init_process_group irecv isend new_group recv reduce reduce_scatter"
-    " scatter send monitored_barrier"
-)
+_REFUSED = "all_gather_object broadcast_object_list monitored_barrier"
 globals().update({name: _refuse(name) for name in _REFUSED.split()})
 
 
-class group:  # noqa: N801  # torch's name
-    """The group of all processes: None, as a program is one process here (source: ``torch.distributed.group``)."""
+class _World(type):
+    """The type of `group`, whose ``WORLD`` is the group of all processes, or None."""
 
-    WORLD: Any = None
+    @property
+    def WORLD(cls) -> Any:  # noqa: N802  # torch's name
+        """The group of all processes; None where there is none."""
+        if not is_initialized():
+            return None
+        from .process_groups import default_group
+
+        return default_group("group.WORLD")
 
 
-class GroupMember:
+class group(metaclass=_World):  # noqa: N801  # torch's name
+    """The group of all processes (source: ``torch.distributed.group``)."""
+
+
+class GroupMember(metaclass=_World):
     """The same group under its older name (source: ``torch.distributed.GroupMember``)."""
 
-    WORLD: Any = None
     NON_GROUP_MEMBER: Any = -100
 
 
@@ -69,3 +164,19 @@ class ReduceOp:
     """The ways to combine the numbers of processes (source: ``torch.distributed.ReduceOp``)."""
 
     SUM, AVG, PRODUCT, MIN, MAX = "sum", "avg", "product", "min", "max"
+    BAND, BOR, BXOR = "band", "bor", "bxor"
+
+
+def _find(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    found = globals()[name] = getattr(import_module(_HOMES[name], __name__), name)
+    return found
+
+
+if not TYPE_CHECKING:  # it would make every misspelt name one of any type
+    __getattr__ = _find
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

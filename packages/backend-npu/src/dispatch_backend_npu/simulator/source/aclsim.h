@@ -40,6 +40,8 @@ enum {
     RT_AICORE_EXCEPTION = 507015,
     RT_STREAM_SYNC_TIMEOUT = 507046,
     RT_EVENT_SYNC_TIMEOUT = 507047,
+    RT_FFTS_PLUS_TIMEOUT = 507048,
+    RT_SUSPECT_REMOTE_ERROR = 507057,
     ACLNN_PARAM_NULLPTR = 161001,
     ACLNN_PARAM_INVALID = 161002,
     ACLNN_RUNTIME_ERROR = 361001,
@@ -67,9 +69,14 @@ typedef struct {
 
 aclsim_scope aclsim_enter(const char *name, bool can_fail);
 void aclsim_leave(aclsim_scope *scope);
+/* The same for what is no call of a program: it is neither logged nor counted. */
+aclsim_scope aclsim_enter_quietly(const char *name);
 void aclsim_note(const char *prefix, const char *name);
 int aclsim_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *aclsim_take_message(void);
+/* The thread's message, or "", as it was given; and a message that was read so becomes the thread's. */
+const char *aclsim_message(void);
+void aclsim_set_message(const char *text);
 int aclsim_task_fault(void);
 /* Return the number of the hang if the piece of work that begins now hangs, else 0; whether that hang goes on. */
 uint64_t aclsim_task_hang(void);
@@ -102,7 +109,7 @@ extern bool aclsim_out_of_range;
 
 typedef enum {
     KIND_CONTEXT, KIND_STREAM, KIND_EVENT, KIND_TENSOR, KIND_SCALAR, KIND_INT_ARRAY, KIND_BOOL_ARRAY, KIND_TENSOR_LIST,
-    KIND_EXECUTOR, KIND_DEVICE_MEMORY, KIND_HOST_MEMORY, KIND_MODEL, KIND_COUNT,
+    KIND_EXECUTOR, KIND_DEVICE_MEMORY, KIND_HOST_MEMORY, KIND_MODEL, KIND_COMMUNICATOR, KIND_COUNT,
 } aclsim_kind;
 
 typedef struct { uint32_t mark; int32_t kind; } aclsim_handle;
@@ -145,6 +152,8 @@ aclError aclsim_device_drain(int32_t device, int32_t timeout);
 enum { NOT_YET = -1 };
 void aclsim_enqueue(aclrtStream stream, const char *name, int (*run)(void *data), void (*release)(void *data), void *data);
 int32_t aclsim_stream_device(aclrtStream stream);
+/* Do the work of a stream that does not have to wait; an error is reported by the next synchronisation. */
+void aclsim_stream_advance(aclrtStream stream);
 
 /* ---- graph.c ---- */
 

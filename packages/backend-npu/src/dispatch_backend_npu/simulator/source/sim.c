@@ -64,6 +64,12 @@ aclsim_scope aclsim_enter(const char *name, bool can_fail) {
     return scope;
 }
 
+aclsim_scope aclsim_enter_quietly(const char *name) {
+    pthread_once(&once, make_lock);
+    pthread_mutex_lock(&lock);
+    return (aclsim_scope){name, 0};
+}
+
 void aclsim_leave(aclsim_scope *scope) {
     (void)scope;
     pthread_mutex_unlock(&lock);
@@ -98,6 +104,10 @@ int aclsim_error(int code, const char *format, ...) {
     va_end(arguments);
     return code;
 }
+
+const char *aclsim_message(void) { return message; }
+
+void aclsim_set_message(const char *text) { snprintf(message, sizeof message, "%s", text); }
 
 const char *aclsim_take_message(void) {
     if (!message[0]) return NULL;
@@ -153,13 +163,7 @@ bool aclsim_is(const void *handle, aclsim_kind kind) {
 
 /* ---- For tests ---- */
 
-#define TEST_FUNCTION(name) aclsim_scope scope __attribute__((cleanup(aclsim_leave), unused)) = enter_quietly(name)
-
-static aclsim_scope enter_quietly(const char *name) {
-    pthread_once(&once, make_lock);
-    pthread_mutex_lock(&lock);
-    return (aclsim_scope){name, 0};
-}
+#define TEST_FUNCTION(name) aclsim_scope scope __attribute__((cleanup(aclsim_leave), unused)) = aclsim_enter_quietly(name)
 
 bool aclsim_left_out[BEHAVIOUR_COUNT], aclsim_out_of_range;
 int64_t aclsim_readings[READING_COUNT], aclsim_first_phases[2];

@@ -7,6 +7,7 @@
 #include "aclsim.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -27,7 +28,8 @@ typedef struct sim_stream {
     aclsim_task *first, *last;
     int64_t waiting;
     int32_t device;
-    int failed;      /* the code of the first piece of work that failed since the last synchronisation */
+    int failed;      /* the code of the first piece of work that failed since the last synchronisation, and its message */
+    char reason[256];
     bool running;
     aclsim_model *model; /* of the capture that goes on, NULL where there is none */
 } sim_stream;
@@ -106,7 +108,10 @@ static bool run_one(sim_stream *stream) {
     stream->first = task->next;
     if (!stream->first) stream->last = NULL;
     stream->waiting--;
-    if (code && !stream->failed) stream->failed = code;
+    if (code && !stream->failed) {
+        stream->failed = code;
+        snprintf(stream->reason, sizeof stream->reason, "%s", aclsim_message());
+    }
     task->release(task->data);
     free(task);
     return true;
@@ -119,9 +124,15 @@ static bool advance(sim_stream *stream) {
     return true;
 }
 
+void aclsim_stream_advance(aclrtStream handle) {
+    if (aclsim_is(handle, KIND_STREAM)) advance(handle);
+}
+
 static int take_failure(sim_stream *stream) {
     int failed = stream->failed;
     stream->failed = 0;
+    /* Another thread may have done the work. */
+    if (failed && stream->reason[0]) aclsim_set_message(stream->reason);
     return failed;
 }
 

@@ -18,7 +18,7 @@ __all__ = ["DistributedSampler"]
 class DistributedSampler(Sampler[Any]):
     """Every ``num_replicas``-th index, from ``rank`` on (source: ``torch.utils.data.DistributedSampler``).
 
-    Both numbers must be given: processes do not communicate here.
+    Both numbers are those of the group of all processes, or must be given.
     """
 
     __repr__ = repr_by_attributes("dataset", "num_replicas", "rank", "shuffle", "epoch")
@@ -33,7 +33,12 @@ class DistributedSampler(Sampler[Any]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError("Requires distributed package to be available")
+            from ... import distributed
+
+            if not distributed.is_initialized():
+                raise RuntimeError("Requires distributed package to be available")
+            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+            rank = distributed.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank

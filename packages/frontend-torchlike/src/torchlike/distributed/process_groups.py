@@ -1,0 +1,262 @@
+"""The group of all processes: how a program makes it, and what it asks of it (source: ``torch.distributed``).
+
+A group of one process needs nothing, whatever its backend is called. The processes of a larger one exchange data by the
+``collectives`` of a device's interface, which a program asks for by the name that these have (``hccl``), or by the device's.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from time import monotonic, sleep
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+from dispatch_aten.collectives import CollectiveError, ProcessGroup, TCPStore
+from dispatch_core.runtime import current_accelerator, find_interface, list_accelerators, provides
+
+from .errors import NoProcessGroupError
+
+__all__ = [
+    "default_group",
+    "destroy_process_group",
+    "find_group",
+    "find_ranks",
+    "get_backend",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "init_process_group",
+    "is_group",
+    "new_group",
+]
+
+_TIMEOUT: Final = timedelta(minutes=30)
+#: How many seconds the process that keeps the store waits for the others at the end, and how often it looks.
+_PATIENCE: Final = 30.0
+_PAUSE: Final = 0.02
+_NAME: Final = "init_process_group"
+
+#: The group of all processes, and the others with it; each with the numbers of its ranks in that.
+_groups: Final[dict[ProcessGroup, tuple[int, ...]]] = {}
+_store_is_ours = False
+
+
+def is_group() -> bool:
+    """Return whether there is a group of all processes."""
+    return bool(_groups)
+
+
+def default_group(name: str) -> ProcessGroup:
+    """Return the group of all processes. Raises ``NoProcessGroupError`` for the function ``name`` where there is none."""
+    if not _groups:
+        raise NoProcessGroupError(name)
+    return next(iter(_groups))
+
+
+def find_group(name: str, group: Any) -> ProcessGroup:
+    """Return a group, by default that of all processes."""
+    found = default_group(name)
+    if group is None:
+        return found
+    if not isinstance(group, ProcessGroup) or group not in _groups:
+        raise NoProcessGroupError(name, f"{group!r} is no group of this process", "new_group() makes groups")
+    return group
+
+
+def find_ranks(group: ProcessGroup) -> tuple[int, ...]:
+    """Return the numbers that the ranks of a group have among all processes."""
+    return _groups[group]
+
+
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | float | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+) -> None:
+    """Make the group of all processes; all of them call this, and wait for each other.
+
+    The rank and the number of processes come from the arguments, from ``init_method`` (``tcp://host:port?rank=0&world_size=2``)
+    or from ``RANK``, ``WORLD_SIZE``, ``MASTER_ADDR`` and ``MASTER_PORT`` (``env://``).
+    """
+    global _store_is_ours
+    if _groups:
+        raise NoProcessGroupError(_NAME, "trying to initialize the default process group twice!", "once is enough")
+    name = _backend_name(backend)
+    limit = timeout if timeout is not None else _TIMEOUT
+    seconds = limit.total_seconds() if isinstance(limit, timedelta) else float(limit)
+    host, port, rank, world_size = _read_method(name, init_method, rank, world_size, store)
+    if not 0 <= rank < world_size:
+        raise NoProcessGroupError(_NAME, f"there is no rank {rank} of {world_size}", "ranks count from 0")
+    if world_size > 1:
+        _check_engine(name)
+        if store is None:
+            store = TCPStore(host, port, world_size, is_master=rank == 0, timeout=seconds)
+            _store_is_ours = True
+        if hasattr(store, "enter"):
+            store.enter(rank)
+    else:
+        store = None
+    made = ProcessGroup(rank, world_size, store, group_name or "default", name, seconds)
+    made.meet(_NAME)
+    _groups[made] = tuple(range(world_size))
+
+
+def new_group(
+    ranks: Any = None,
+    timeout: timedelta | float | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Any = None,
+) -> Any:
+    """Return a group of some of the processes, all of which call this; ``NON_GROUP_MEMBER`` to one that is not in it."""
+    world = default_group("new_group")
+    chosen = tuple(range(world.size)) if ranks is None else tuple(sorted({int(each) for each in ranks}))
+    if not chosen or not 0 <= chosen[0] <= chosen[-1] < world.size:
+        raise NoProcessGroupError(
+            "new_group", f"there are no ranks {list(chosen)} of {world.size}", "name some of them"
+        )
+    name = world._next_key("group")
+    if world.rank not in chosen:
+        return -100
+    seconds = world.timeout if timeout is None else timeout
+    seconds = seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)
+    made = ProcessGroup(
+        chosen.index(world.rank), len(chosen), world.store, name, _backend_name(backend) or world.backend, seconds
+    )
+    _groups[made] = chosen
+    return made
+
+
+def destroy_process_group(group: Any = None) -> None:
+    """Give a group back; without one all of them, and the store."""
+    global _store_is_ours
+    found = find_group("destroy_process_group", group)
+    world = default_group("destroy_process_group")
+    if found is not world:
+        del _groups[found]
+        found.close()
+        return
+    closed = list(_groups)
+    _groups.clear()
+    try:
+        for each in reversed(closed):
+            each.close()
+    finally:
+        if world.store is not None and _store_is_ours:
+            _leave(world)
+        _store_is_ours = False
+
+
+def _leave(world: ProcessGroup) -> None:
+    """Leave the store; the process that keeps it goes last, unless another one is gone or takes long."""
+    store, deadline = world.store, monotonic() + min(world.timeout, _PATIENCE)
+    try:
+        left = store.add(f"{world.name}/left", 1)
+        while world.rank == 0 and left < world.size and not store.lost_ranks() and monotonic() < deadline:
+            sleep(_PAUSE)
+            left = store.add(f"{world.name}/left", 0)
+    except CollectiveError:
+        pass  # The process that keeps it is gone already.
+    finally:
+        store.close()
+
+
+def get_rank(group: Any = None) -> int:
+    """Return the number of this process in a group."""
+    return find_group("get_rank", group).rank if group != -100 else -1
+
+
+def get_world_size(group: Any = None) -> int:
+    """Return the number of processes in a group."""
+    return find_group("get_world_size", group).size if group != -100 else -1
+
+
+def get_backend(group: Any = None) -> str:
+    """Return the name of a group's backend."""
+    return find_group("get_backend", group).backend
+
+
+def get_process_group_ranks(group: Any = None) -> list[int]:
+    """Return the numbers that the ranks of a group have among all processes."""
+    return list(find_ranks(find_group("get_process_group_ranks", group)))
+
+
+def _backend_name(backend: str | None) -> str:
+    """Return the backend's name; of several (``cpu:gloo,xpu:xccl``) that of a device with collectives."""
+    if backend is None:
+        device = current_accelerator()
+        return "" if device is None else _list_backends().get(device.type, "")
+    names = [each.rpartition(":")[2].strip().lower() for each in str(backend).split(",")]
+    return next((name for name in names if _has_collectives(name)), names[0])
+
+
+def _list_backends() -> dict[str, str]:
+    """Return the names of collectives by the accelerators that have them."""
+    found = {name: find_interface(name).collectives for name in list_accelerators()}
+    return {name: str(getattr(each, "backend", name)) for name, each in found.items() if each is not None}
+
+
+def _has_collectives(backend: str) -> bool:
+    if backend in _list_backends().values():
+        return True
+    return bool(backend) and provides(backend) and find_interface(backend).collectives is not None
+
+
+def _check_engine(backend: str) -> None:
+    """Raise ``NoProcessGroupError`` unless a device has the collectives of a backend."""
+    if _has_collectives(backend):
+        return
+    others = ", ".join(f"{name!r} between tensors on {device}" for device, name in _list_backends().items())
+    raise NoProcessGroupError(
+        _NAME,
+        f"processes do not communicate here by {backend!r}",
+        f"run the program in one process; several do by {others}" if others else "run the program in one process",
+    )
+
+
+def _read_method(backend: str, method: str | None, rank: int, world_size: int, store: Any) -> tuple[str, int, int, int]:
+    """Return the store's host and port, the rank and the number of processes."""
+    if (store is not None or (world_size == 1 and method is None)) and world_size > 0:
+        return "", 0, max(rank, 0) if world_size == 1 else rank, world_size
+    method = method or "env://"
+    parts = urlsplit(method)
+    query = {name: int(values[0]) for name, values in parse_qs(parts.query).items() if name in ("rank", "world_size")}
+    rank = rank if rank >= 0 else query.get("rank", -1)
+    world_size = world_size if world_size > 0 else query.get("world_size", -1)
+    if parts.scheme == "tcp":
+        if rank < 0 or world_size < 1 or not parts.hostname or not parts.port:
+            raise NoProcessGroupError(
+                _NAME, f"{method!r} needs a host, a port, a rank and a world_size", "give rank= and world_size="
+            )
+        return parts.hostname, parts.port, rank, world_size
+    if parts.scheme != "env":
+        raise NoProcessGroupError(
+            _NAME, f"there is no way {method!r} to find processes", "use env:// or tcp://host:port"
+        )
+    if "RANK" not in os.environ and world_size != 1 and not _has_collectives(backend):
+        raise NoProcessGroupError(_NAME)
+    rank = rank if rank >= 0 else int(_variable(backend, "RANK"))
+    world_size = world_size if world_size > 0 else int(_variable(backend, "WORLD_SIZE"))
+    if world_size == 1:
+        return "", 0, rank, world_size
+    return _variable(backend, "MASTER_ADDR"), int(_variable(backend, "MASTER_PORT")), rank, world_size
+
+
+def _variable(backend: str, name: str) -> str:
+    found = os.environ.get(name, "")
+    if not found:
+        raise NoProcessGroupError(
+            _NAME,
+            f"environment variable {name} expected, but not set, by which the processes of {backend!r} find each other",
+            "start each process with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, or give rank= and world_size=",
+        )
+    return found

@@ -1,0 +1,126 @@
+"""Groups of one process, and what is refused where processes do not communicate."""
+
+import subprocess
+import sys
+
+import pytest
+
+import torchlike
+from torchlike import distributed
+from torchlike.utils.data import DistributedSampler
+
+VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def group():
+    distributed.init_process_group("gloo", rank=0, world_size=1)
+    yield distributed.group.WORLD
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
+
+
+def test_a_group_of_one_process_has_every_collective(group):
+    x = torchlike.arange(4.0)
+    assert distributed.is_available() and distributed.is_initialized() and distributed.get_backend() == "gloo"
+    assert (distributed.get_rank(), distributed.get_world_size(group)) == (0, 1)
+    for op in ("SUM", "AVG", "PRODUCT", "MIN", "MAX"):
+        work = distributed.all_reduce(x, getattr(distributed.ReduceOp, op), async_op=True)
+        assert work.wait() and work.is_completed() and work.result() == [x]
+    assert distributed.broadcast(x, src=0) is None is distributed.reduce(x, 0) is distributed.barrier()
+    listed, out = [torchlike.zeros(4)], torchlike.zeros(4)
+    distributed.all_gather(listed, x)
+    distributed.all_gather_into_tensor(out, x)
+    part = torchlike.zeros(4)
+    distributed.reduce_scatter(part, [x])
+    assert listed[0].tolist() == out.tolist() == part.tolist() == x.tolist() == [0, 1, 2, 3]
+    swapped = [torchlike.zeros(4) for _ in range(4)]
+    distributed.all_to_all([swapped[0]], [x])
+    distributed.all_to_all_single(swapped[1], x, [4], [4])
+    distributed.scatter(swapped[2], [x])
+    distributed.gather(x, [swapped[3]], dst=0)
+    assert [each.tolist() for each in swapped] == [x.tolist()] * 4
+    alone = distributed.new_group([0])
+    distributed.all_reduce(x, group=alone)
+    assert distributed.get_process_group_ranks(alone) == [0]
+    distributed.destroy_process_group(alone)
+    with pytest.raises(distributed.NoProcessGroupError, match="is no group of this process"):
+        distributed.all_reduce(x, group=alone)
+
+
+def test_collectives_write_to_parameters_without_a_history(group):
+    x = torchlike.ones(2, requires_grad=True)
+    distributed.all_reduce(x)
+    assert x.is_leaf and x.grad_fn is None
+
+
+def test_a_saved_tensor_that_a_collective_writes_to_is_refused(group):
+    x, weight = torchlike.ones(2), torchlike.ones(2, requires_grad=True)
+    total = (x * weight).sum()
+    distributed.all_reduce(x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
+
+
+def test_what_one_process_cannot_do_is_refused(group):
+    x = torchlike.ones(2)
+    for call, words in (
+        (lambda: distributed.send(x, 1), "no rank 1"),
+        (lambda: distributed.isend(x, 0), "is this process itself"),
+        (lambda: distributed.recv(x), "any rank cannot be received"),
+        (lambda: distributed.all_gather([], x), "0 tensors for 1 ranks"),
+        (lambda: distributed.all_reduce(x, "band"), "no reduction 'band'"),
+        (lambda: distributed.new_group([4]), "no ranks"),
+        (lambda: distributed.P2POp(print, x, 0), "expected isend or irecv"),
+        (lambda: distributed.batch_isend_irecv([]), "with one at least"),
+        (lambda: distributed.all_to_all([x], []), "0 tensors for 1 ranks"),
+        (lambda: distributed.scatter(x), "no tensors for 1 ranks"),
+        (lambda: distributed.all_to_all_single(x, x, [1], [2]), "are not those of 2"),
+        (lambda: distributed.all_gather_object([x], x), "processes do not communicate"),
+        (lambda: distributed.init_process_group("gloo", rank=0, world_size=1), "twice"),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            call()
+
+
+def test_a_sampler_asks_the_group(group):
+    sampler = DistributedSampler(range(5), shuffle=False)
+    assert list(sampler) == [0, 1, 2, 3, 4] and (sampler.rank, sampler.num_replicas) == (0, 1)
+
+
+def test_the_environment_tells_the_place_of_a_process(monkeypatch):
+    with pytest.raises(ValueError, match="environment variable RANK expected, but not set"):
+        monkeypatch.setenv("WORLD_SIZE", "1")
+        distributed.init_process_group("", world_size=1, init_method="env://")
+    for name, value in zip(VARIABLES, ("0", "1", "127.0.0.1", "1"), strict=True):
+        monkeypatch.setenv(name, value)
+    assert distributed.is_available() and not distributed.is_initialized()
+    distributed.init_process_group("mpi")
+    assert distributed.get_world_size() == 1
+    distributed.destroy_process_group()
+    assert distributed.group.WORLD is None
+
+
+def test_backends_without_collectives_are_refused_for_several_processes():
+    for backend in ("gloo", "mpi", "cpu"):
+        with pytest.raises(
+            RuntimeError, match=f"do not communicate here by '{backend}'(.|\n)*Hint: run the program in one"
+        ):
+            distributed.init_process_group(backend, init_method="tcp://127.0.0.1:1", rank=0, world_size=2)
+    with pytest.raises(ValueError, match="needs a host, a port, a rank"):
+        distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:1")
+    with pytest.raises(ValueError, match="there is no way 'file:///x'"):
+        distributed.init_process_group("gloo", init_method="file:///x", world_size=2)
+    assert not distributed.is_initialized()
+
+
+def test_a_program_that_asks_nothing_loads_nothing_of_it():
+    code = "import sys, torchlike; torchlike.distributed.is_initialized(); print('dispatch_aten.collectives' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

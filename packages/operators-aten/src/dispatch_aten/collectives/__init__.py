@@ -1,0 +1,27 @@
+"""Processes that work together: groups, the store by which they find each other, and collectives as operators.
+
+Importing it defines the operators of the namespace ``dispatch``.
+
+>>> import dispatch_core as dc
+>>> dc.ops.dispatch.all_reduce.default.name
+'dispatch::all_reduce'
+"""
+
+from . import operators  # noqa: F401  # importing it defines the operators
+from .checks import REDUCTIONS
+from .errors import CollectiveError, RankLostError, StoreTimeoutError
+from .groups import ProcessGroup, barrier, connection_of, engine_of
+from .store import KEY_VARIABLE, TCPStore
+
+__all__ = [
+    "KEY_VARIABLE",
+    "REDUCTIONS",
+    "CollectiveError",
+    "ProcessGroup",
+    "RankLostError",
+    "StoreTimeoutError",
+    "TCPStore",
+    "barrier",
+    "connection_of",
+    "engine_of",
+]
