@@ -80,8 +80,6 @@ def test_distinct_integers_are_found_by_the_functions(simulator):
         (lambda: x.flatten().bincount(), "aclnnBincount"),
         (lambda: F.one_hot(x), "aclnnOneHot"),
         (lambda: torchlike.repeat_interleave(x.flatten()), "aclnnRepeatInterleaveTensor"),
-        (lambda: x.repeat_interleave(x[:, 0], dim=0), "aclnnRepeatInterleaveWithDim"),
-        (lambda: x.repeat_interleave(x.flatten()), "aclnnRepeatInterleave"),
     ):
         simulator.reset()
         call()
