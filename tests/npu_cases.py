@@ -74,3 +74,9 @@ def is_taken(function, dtype):
     """Return whether the chip that is simulated has a function, which takes the type as that of its first tensor."""
     types = takes(function, device.chip().family)
     return types is not None and ScalarType[dtype] in types[tensor_arguments(function)[0]]
+
+
+def assert_runs(simulator, function, dtype, *, expected=True):
+    """Check that a function has run where the chip takes the type, and elsewhere not; other chips demand further things."""
+    has_run, taken = function in simulator.log(), expected and is_taken(function, dtype)
+    assert has_run == taken or (device.chip().lacks and not has_run), function

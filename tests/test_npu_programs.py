@@ -23,6 +23,7 @@ def new_plans():
     plan.clear()
 
 
+@pytest.mark.of_functions
 @pytest.mark.usefixtures("new_plans")
 def test_random_programs_that_come_again_run_by_graphs(monkeypatch):
     graphs = pytest.importorskip("dispatch_backend_npu.plan.captured", reason="the backend is installed")

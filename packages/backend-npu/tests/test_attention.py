@@ -93,6 +93,7 @@ def test_causal_attention_of_any_size(rows, columns):
     close(run("npu"), run("cpu"))
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 @pytest.mark.parametrize(
     ("options", "more"),
@@ -113,6 +114,7 @@ def test_forward_and_gradient_are_a_function_each(simulator, options, more):
     assert not {"aclnnBatchMatMul", "aclnnSoftmax", "aclnnExp", "aclnnLog", "aclnnTriu"} & {*calls}
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="looks at counters")
 @pytest.mark.parametrize(
     "options",
@@ -213,6 +215,7 @@ def test_dropout_is_drawn_by_the_device_s_generator():
     assert torchlike.equal(run().cpu(), run().cpu())
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="reads the state of a generator")
 def test_dropout_advances_the_generator_by_a_number_for_each_weight():
     q = torchlike.randn(1, 2, 8, 16, device="npu")
@@ -264,6 +267,7 @@ def test_tangents_and_rows_of_a_batch():
         torchlike.testing.assert_close(transform(x.to("npu")).cpu(), transform(x), rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 def test_rows_of_a_batch_are_one_call(simulator):
     x = torchlike.randn(3, 2, 2, 5, 8, device="npu")
@@ -348,6 +352,7 @@ def train(steps=3):
     return losses, [each.detach().cpu() for each in model.parameters()]
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="counts functions")
 def test_training_steps_are_those_without_the_function(simulator, monkeypatch):
     results = {}

@@ -111,6 +111,7 @@ MODES = {
 }
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("layout", ["BNSD", "BSND", "BSH", "SBH"])
 @pytest.mark.parametrize("mode", MODES)
 def test_layouts_and_modes(mode, layout):
@@ -118,12 +119,14 @@ def test_layouts_and_modes(mode, layout):
     check(run(layout=layout, **options), compute(hidden), layout)
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("shape", [(BATCH, HEADS), (BATCH, 1), (1, 1)])
 def test_masks_of_four_dimensions(shape):
     mask = np.random.default_rng(5).random((*shape, ROWS, COLUMNS)) < 0.4
     check(run(mask=mask), compute(mask))
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("precise", [0, 2])
 def test_a_row_without_scores_is_zeros_where_it_is_asked_for(precise):
     mask = np.zeros((ROWS, COLUMNS), bool)
@@ -133,12 +136,14 @@ def test_a_row_without_scores_is_zeros_where_it_is_asked_for(precise):
     assert bool(np.any(found[0][:, :, 1])) is (precise == 0)
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("shape", [(BATCH, HEADS, ROWS), (BATCH, HEADS, 1), (1, HEADS, ROWS)])
 def test_shifts_are_scaled_with_the_scores(shape):
     pse = np.random.default_rng(6).standard_normal((*shape, COLUMNS)).astype(np.float32)
     check(run(pse=pse), compute(pse=pse.astype(float)))
 
 
+@pytest.mark.of_functions
 def test_dropout_takes_bits():
     count = BATCH * HEADS * ROWS * COLUMNS
     drawn = np.random.default_rng(7).random(-(-count // 128) * 128) < 0.75
@@ -172,6 +177,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_the_function_does_not_take_is_refused(case):
     with pytest.raises(AclError) as raised:
@@ -179,6 +185,7 @@ def test_what_the_function_does_not_take_is_refused(case):
     assert raised.value.code == 161002
 
 
+@pytest.mark.of_functions
 def test_values_may_be_narrower_than_keys():
     narrow = VALUE[..., :3].copy()
     out, _, _, _, _, by_value = run(v=narrow)
@@ -187,6 +194,7 @@ def test_values_may_be_narrower_than_keys():
     np.testing.assert_allclose(by_value, wanted[5][..., :3], rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.of_functions
 def test_results_without_elements_take_no_work():
     found = run(*[each[:0] for each in (QUERY, KEY, VALUE)])
     assert [each.size for each in found] == [0] * 6

@@ -89,6 +89,7 @@ def test_each_chip_saves_what_it_does(asked, npu, monkeypatch):
     runtime.finalize(force=True)
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 def test_a_step_is_two_functions_of_the_images(simulator):
     net = torchlike.nn.BatchNorm2d(3).to("npu")

@@ -103,6 +103,7 @@ def test_every_check_passes_on_the_simulator(few_cells):
 CHECKS = {"memory": memory.CHECKS, "streams": streams.CHECKS, "random": draws.CHECKS}
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("check", [f"{part}: {name}" for part, names in CHECKS.items() for name in names])
 def test_memory_streams_and_random_numbers_pass_on_the_simulator(runner, check):
     outcome = runner.run(check)
@@ -130,6 +131,7 @@ def test_random_numbers_that_are_not_random_are_told(runner, monkeypatch):
         assert outcome.status == "failed" and fault in outcome.reason, (fault, outcome.reason)
 
 
+@pytest.mark.of_functions
 def test_seeds_in_tensors_that_draw_other_numbers_are_told(runner, monkeypatch):
     launch = draws.launch
     monkeypatch.setattr(
@@ -158,6 +160,7 @@ def test_functions_that_the_toolkit_need_not_have_are_not_missed(runner, monkeyp
     assert "not run" in summary._describe_part(run.of_part("steps"), "")
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("step", steps.STEPS, ids="-".join)
 def test_steps_agree_with_the_cpu(runner, step):
     outcome = runner.run(f"steps: {' '.join(step)}")

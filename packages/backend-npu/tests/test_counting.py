@@ -70,6 +70,7 @@ def test_distinct_entries_of_nothing_are_refused():
             find(torchlike.zeros(2, 2, dtype=torchlike.int64, device="npu"), dim=2)
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline refuses it where it ends")
 def test_distinct_integers_are_found_by_the_functions(simulator):
     x = draw((3, 4)).to("npu")
@@ -86,6 +87,7 @@ def test_distinct_integers_are_found_by_the_functions(simulator):
         assert function in operators(simulator)
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="looks into the pools of calls")
 def test_a_function_that_sets_the_size_of_its_result_gets_new_descriptors():
     from dispatch_backend_npu.aclnn import launch, table

@@ -146,6 +146,7 @@ def test_the_smooth_absolute_loss_and_its_gradient(dtype, reduction, beta):
         assert_like(results[1], results[0], TOLERANCES.get(dtype, 1e-5))
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 @pytest.mark.parametrize(
     ("call", "function"),
@@ -239,6 +240,7 @@ def test_factors_of_matrices(dtype, mode, shape):
         assert_like(torchlike.linalg.qr(each.to("npu"), mode), torchlike.linalg.qr(each, mode), 1e-4)
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 def test_factors_of_matrices_have_gradients_and_leave_the_host(simulator, host_calls):
     results = []

@@ -80,6 +80,7 @@ def _train(simulator, make="adam", schedule="each step"):
     return (losses, weights, torchlike.npu.get_rng_state().tolist()), calls
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("make", OPTIMIZERS)
 def test_a_graph_trains_as_the_plan_does_bit_for_bit(make, schedule, simulator, graphs, caplog):
@@ -120,6 +121,7 @@ def _draw_the_same(monkeypatch):
     monkeypatch.setattr(numbers.Draws, "add", lambda self, draw: add(self, draw) + 4)
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("fault", [_forget_changes, _send_once, _draw_the_same])
 def test_a_number_that_is_a_part_of_the_model_is_found(fault, simulator, graphs, monkeypatch):
     graphs(is_on=False)
@@ -184,6 +186,7 @@ def test_every_row_names_arguments_of_its_functions():
     assert rows == {*PROGRAMS} | others | {"ApplyAdamWV2 lr"}
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("row", PROGRAMS)
 def test_a_number_in_a_tensor_computes_what_the_hosts_does(row, dtype, simulator, graphs, caplog):
@@ -233,6 +236,7 @@ DRAWS = {
 }
 
 
+@pytest.mark.of_functions
 @pytest.mark.parametrize("name", DRAWS)
 def test_a_graph_draws_the_numbers_of_the_plan(name, simulator, graphs, caplog):
     def run():
@@ -271,12 +275,14 @@ def _log_of(program, caplog, runs=4):
     return _messages(caplog)
 
 
+@pytest.mark.of_functions
 def test_the_call_that_prevents_a_graph_is_named(graphs, caplog):
     told = _log_of(lambda x, n: torchlike.nn.functional.leaky_relu(x * 2, n) + 1, caplog)
     assert len(told) == 1 and "aten::leaky_relu (" in told[0]
     assert "takes a number that may change, by aclnnLeakyRelu" in told[0]
 
 
+@pytest.mark.of_functions
 def test_other_obstacles_are_named(graphs, caplog):
     told = _log_of(lambda x, n: (x * 0).bernoulli_(0.5) + n, caplog)
     assert told and "aten::bernoulli_.float" in told[0] and "draws by aclnnInplaceBernoulli" in told[0]
@@ -290,6 +296,7 @@ def test_other_obstacles_are_named(graphs, caplog):
     assert "makes a mask that is read" in told[0]
 
 
+@pytest.mark.of_functions
 def test_a_number_that_does_not_change_is_a_part_of_the_model(simulator, graphs, caplog):
     program = lambda x, n: torchlike.nn.functional.leaky_relu(x * 2, 0.25) + n
     assert _log_of(program, caplog) == []
@@ -298,6 +305,7 @@ def test_a_number_that_does_not_change_is_a_part_of_the_model(simulator, graphs,
     assert simulator.log().count("aclmdlRIExecuteAsync") == 1
 
 
+@pytest.mark.of_functions
 def test_a_toolkit_without_the_functions_runs_the_plan(graphs, caplog, monkeypatch):
     bind = library.bind
 
@@ -311,6 +319,7 @@ def test_a_toolkit_without_the_functions_runs_the_plan(graphs, caplog, monkeypat
     assert len(told) == 1 and "there is no aclnnInplaceNormalTensor" in told[0]
 
 
+@pytest.mark.of_functions
 def test_a_captured_function_explains_which_call_prevents_a_graph(graphs, simulator):
     rate = 0.5
     step = dc.capture(lambda x: torchlike.nn.functional.leaky_relu(x * 2, dc.capture.number(lambda: rate)) + 1)

@@ -123,6 +123,7 @@ def test_replays_count_their_steps():
     assert all(after < before for before, after in itertools.pairwise(eager))
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="it looks at the arguments of a function")
 def test_the_function_gets_the_number_of_steps_before_this_one(monkeypatch):
     from dispatch_backend_npu.ops import optimizers

@@ -34,6 +34,7 @@ def test_shifts_by_a_number(dtype, places, host_calls):
     assert not host_calls()
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 def test_a_shift_is_one_function(simulator):
     x = torchlike.arange(6, device="npu")
@@ -67,6 +68,7 @@ def test_entries_are_filled_in_place(dtype, value, dim, host_calls):
     assert not host_calls()
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 def test_filling_copies_nothing(simulator):
     x, index = torchlike.zeros(4, 3, device="npu"), torchlike.tensor([2, 0], device="npu")

@@ -128,6 +128,7 @@ def test_dropout_keeps_a_share_of_the_weights():
     assert found[6] == 4 * 32 * 32
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline draws later")
 def test_seed_and_offset_are_those_of_the_draw():
     x = torchlike.ones(1, 2, 8, 16, device="npu")
@@ -138,6 +139,7 @@ def test_seed_and_offset_are_those_of_the_draw():
     assert npu_fusion_attention(x, x, x, 2, "BNSD", keep_prob=0.5)[5] == 12 + 2 * 8 * 8
 
 
+@pytest.mark.of_functions
 @pytest.mark.no_pipeline(reason="a pipeline runs them later")
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("mode", [0, 2, 3])
