@@ -61,7 +61,7 @@ FACES = {
     ),
     "torchlike": (
         "autograd creation.factories creation.sources distributions fft functions.arrangements"
-        " functions.operator_functions linalg names.lazy_names nn nn.functional profiler special tensors.tensor utils"
+        " functions.operator_functions linalg names.lazy_names nn nn.functional optim profiler special tensors.tensor utils"
         " utils._python_dispatch values.devices values.dtypes"
     ),
     "torchlike_array_api": "",

@@ -37,7 +37,6 @@ EXCEPTIONS = {
         "dispatch_core.surroundings.logs": "Log",
     },
     "dispatch_backend_meta": {
-        "dispatch_aten.decompositions": "IMPLICIT",
         "dispatch_aten.operators": "ATEN_BY_NAME OperatorDef PRIMS",
         "dispatch_aten.shapes": "RULES_ON_EXPANDED",
         "dispatch_core.caches": "LazyTable",

@@ -78,7 +78,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES, *_MODULES})
 
 
-class _Operators:
+class _NpuOperators:
     """The operators of this package beside those of the dispatcher's namespace, as programs call them: ``torch.ops.npu``."""
 
     def __init__(self, namespace: Any) -> None:
@@ -101,7 +101,7 @@ def stand_beside(torch: ModuleType) -> None:
     """Make ``torch.npu`` the module of this package, as torch_npu does; called once, when a program imports torch_npu."""
     if getattr(torch, "npu", None) is not npu:
         torch._register_device_module("npu", npu)
-    torch.ops.npu = _Operators(torch.ops.npu)
+    torch.ops.npu = _NpuOperators(torch.ops.npu)
     # Programs import these under torch's name, too.
     for name in ("torch.npu.amp", "torchlike.npu.amp"):
         sys.modules[name] = import_module(".npu.amp", __name__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from torchlike import optim
+import torchlike
 
 from .refusals import refusing_class
 
@@ -28,7 +28,7 @@ __all__ = [
 _Parameters = Iterable[Any]
 
 
-class NpuFusedAdam(optim.Adam):
+class NpuFusedAdam(torchlike.optim.Adam):
     """Adam (source: ``torch_npu.optim``).
 
     >>> import torchlike
@@ -50,7 +50,7 @@ class NpuFusedAdam(optim.Adam):
         super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad)
 
 
-class NpuFusedAdamW(optim.AdamW):
+class NpuFusedAdamW(torchlike.optim.AdamW):
     """AdamW (source: ``torch_npu.optim``)."""
 
     def __init__(
@@ -65,7 +65,7 @@ class NpuFusedAdamW(optim.AdamW):
         super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad)
 
 
-class NpuFusedSGD(optim.SGD):
+class NpuFusedSGD(torchlike.optim.SGD):
     """Stochastic gradient descent (source: ``torch_npu.optim``); the learning rate has no default."""
 
     def __init__(
@@ -82,7 +82,7 @@ class NpuFusedSGD(optim.SGD):
         )
 
 
-class NpuFusedRMSprop(optim.RMSprop):
+class NpuFusedRMSprop(torchlike.optim.RMSprop):
     """RMSprop (source: ``torch_npu.optim``)."""
 
     def __init__(
@@ -100,7 +100,7 @@ class NpuFusedRMSprop(optim.RMSprop):
         )
 
 
-class NpuFusedAdadelta(optim.Adadelta):
+class NpuFusedAdadelta(torchlike.optim.Adadelta):
     """Adadelta (source: ``torch_npu.optim``)."""
 
     def __init__(

@@ -11,8 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from torchlike import profiler
-from torchlike.profiler import ProfilerAction, ProfilerActivity, supported_activities
+import torchlike
 
 from .refusals import refusing_function
 
@@ -33,6 +32,11 @@ __all__ = [
     "supported_profiler_level",
     "tensorboard_trace_handler",
 ]
+
+
+ProfilerAction = torchlike.profiler.ProfilerAction
+ProfilerActivity = torchlike.profiler.ProfilerActivity
+supported_activities = torchlike.profiler.supported_activities
 
 
 class ProfilerLevel:
@@ -152,7 +156,7 @@ def schedule(
     >>> [schedule(1, 2)(step).name for step in range(4)]
     ['NONE', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
     """
-    return profiler.schedule(
+    return torchlike.profiler.schedule(
         wait=wait,
         warmup=warmup,
         active=active,
@@ -164,20 +168,19 @@ def schedule(
 
 def tensorboard_trace_handler(
     dir_name: str | None = None, worker_name: str | None = None, analyse_flag: bool = True, async_mode: bool = False
-) -> Callable[[profiler.profile], None]:
+) -> Callable[[torchlike.profiler.profile], None]:
     """Return an ``on_trace_ready`` that writes each trace into a folder, by default the current one (source: ``torch_npu``).
 
     A trace is complete when it is written, so that ``analyse_flag`` and ``async_mode`` change nothing.
     """
-    return profiler.tensorboard_trace_handler("." if dir_name is None else dir_name, worker_name)
+    return torchlike.profiler.tensorboard_trace_handler("." if dir_name is None else dir_name, worker_name)
 
 
-class profile(profiler.profile):  # noqa: N801  # torch's name
+class profile(torchlike.profiler.profile):  # noqa: N801  # torch's name
     """Profile the operators of a block, as torch's does (source: ``torch_npu.profiler.profile``).
 
     By default it looks at the host and at the device.
 
-    >>> import torchlike
     >>> with profile(activities=[ProfilerActivity.CPU], with_stack=False) as prof:
     ...     x = torchlike.ones(2) + 1
     >>> [each.key for each in prof.key_averages()]
