@@ -23,11 +23,30 @@ _clone_rule: Final = cached_rule("clone")
 _to_copy_rule: Final = cached_rule("_to_copy")
 
 
+#: Types that no function takes → those of their size, by which their bits are copied.
+_SIGNED: Final = {
+    ScalarType.UInt16: ScalarType.Short,
+    ScalarType.UInt32: ScalarType.Int,
+    ScalarType.UInt64: ScalarType.Long,
+}
+
+
+def _as_signed(array: AclArray) -> AclArray:
+    """Return an array that functions copy: itself, or one of the same bits and memory."""
+    signed = _SIGNED.get(array.spec.dtype)
+    if signed is None:
+        return array
+    view: Any = object.__new__(AclArray)
+    view.block, view.storage_offset = array.block, array.storage_offset
+    view.spec = TensorMeta(array.spec.shape, array.spec.strides, signed)
+    return view
+
+
 def _copy_as(spec: TensorMeta, self: AclArray) -> AclArray:
     """Copy into new memory, laid out as ``spec`` describes."""
     array = allocate_result(spec)
     if array.spec.numel:
-        launch("aclnnInplaceCopy", array, self)
+        launch("aclnnInplaceCopy", _as_signed(array), _as_signed(self))
     return array
 
 
@@ -71,6 +90,9 @@ def _copy_inplace(self: AclArray, src: AclArray, non_blocking: bool = False) -> 
             return self
         else:
             src = _bring(src)
+    if self.spec.dtype in _SIGNED and src.spec.dtype is self.spec.dtype:
+        _row_kernel()(_as_signed(self), _as_signed(src), non_blocking)
+        return self
     return _row_kernel()(self, src, non_blocking)
 
 

@@ -126,14 +126,14 @@ class OpOverloadPacket(_Named):
                 if (types := self._types(args, kwargs)) is not None and _lasts(types):
                     keep(cache, types, entry.op, _MOST_TYPES)
                 return entry.op
-        if without_schema is not None:
-            return without_schema.op
         schemas = [schema for schema in (entry.schema for entry in entries.values()) if schema is not None]
         # An object that converts to a number has no type of its own, and fits only where nothing else does: nothing is kept.
         for entry in entries.values():
             schema = entry.schema
             if schema is not None and matches(schema, args, kwargs, is_tensor):
                 return entry.op
+        if without_schema is not None:
+            return without_schema.op
         raise invalid_combination(self._name, schemas, args, kwargs, is_tensor)
 
     def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
@@ -172,8 +172,13 @@ class OpOverloadPacket(_Named):
             raise
 
     def overloads(self) -> list[str]:
-        """Return the overloads' names, in the order of definition; ``default`` for the one without a name."""
-        return [overload or "default" for overload in self._registry.overloads(self._name)]
+        """Return the overloads' names, in the order of definition; ``default`` for the one without a name.
+
+        One that has kernels and no schema, as a vendor's misspelt name has, is listed where no other has a schema either.
+        """
+        found = self._registry.overloads(self._name)
+        defined = [name for name, entry in found.items() if entry.schema is not None]
+        return [overload or "default" for overload in (defined or found)]
 
     @property
     def name(self) -> str:
