@@ -486,3 +486,12 @@ raise SystemExit(main(["check", "--json", "out.json", "--quick"]))
     data = json.loads((tmp_path / "out.json").read_text())
     assert data["stopped"] and 0 < data["counts"]["operators"]["passed"] < 3000 and data["counts"]["steps"] == {}
     assert "steps        not run  the run was stopped before" in done.stdout
+
+
+def test_a_run_without_bfloat16_says_so():
+    outcomes = [
+        Outcome("environment: toolkit", "passed", "a toolkit"),
+        Outcome("environment: bfloat16", "not run", "ml-dtypes is not installed: bfloat16 is not checked\nHint: pip"),
+    ]
+    text = summary.as_text(CheckRun({}, find_environment({}), {"chip": "Ascend910B1", "count": 1}, outcomes))
+    assert "1 not run: ml-dtypes is not installed: bfloat16 is not checked" in " ".join(text.split())

@@ -20,8 +20,8 @@ __all__: list[str] = []
 
 _TEXT = (
     "transfer_to_npu: the device cuda is npu from here on, wherever a program names it. torch.cuda and torch.cuda.amp are"
-    " torch.npu and torch.npu.amp, and the methods cuda() of tensors and modules are npu(). A process group of nccl is asked"
-    " for as one of hccl, which is refused: processes do not communicate on this device."
+    " torch.npu and torch.npu.amp, and the methods cuda() of tensors and modules are npu(). A process group of nccl is one"
+    " of hccl."
 )
 #: Modules of ``torch.cuda`` that programs import, and the parts of ``torch.npu`` that they are.
 _MODULES = {

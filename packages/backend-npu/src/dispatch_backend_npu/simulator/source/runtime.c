@@ -242,7 +242,7 @@ bool aclsim_chip_captures(void) { int chip = aclsim_chip(); return chip != 0 && 
 const char *aclrtGetSocName(void) {
     QUIET(aclrtGetSocName);
     int chip = aclsim_chip();
-    return chip < 0 ? "a chip that DISPATCH_NPU_SIMULATE names, but the simulator does not have" : chips[chip][1];
+    return chip < 0 ? "none of 910A, 910B, 910_93, 310P, 310B and 950, which DISPATCH_NPU_SIMULATE may name" : chips[chip][1];
 }
 
 aclError aclrtGetVersion(int32_t *majorVersion, int32_t *minorVersion, int32_t *patchVersion) {
