@@ -210,7 +210,9 @@ def _bind(name: str) -> Callable[..., Any]:
     )
     raise FunctionNotFoundError(
         f"the toolkit in {where} has no function {name}: {missing or f'looked in {files}'}",
-        hint="install the toolkit as a whole, and source its set_env.sh" if missing else "a newer toolkit may have it",
+        hint="install the toolkit as a whole, and source its set_env.sh"
+        if missing or not paths
+        else "a newer toolkit may have it",
     )
 
 
