@@ -43,6 +43,25 @@ class GraphRecorder(TorchDispatchMode):
     def __init__(self, calls: list[RecordedCall]) -> None:
         super().__init__()
         self._calls = calls
+        #: The tensors from outside that calls write to, each with its elements before the first of these calls.
+        self._written: dict[Any, tuple[Tensor, Tensor]] = {}
+        self._own: set[int] = set()
+
+    def _keep_written(self, func: Any, values: Sequence[Any]) -> None:
+        for argument, value in zip(func.schema.arguments, values, strict=False):
+            if not argument.is_write:
+                continue
+            for tensor in _tensors(value):
+                place = tensor.untyped_storage().data_ptr()
+                key = place, tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
+                if place not in self._own and key not in self._written:
+                    self._written[key] = tensor.detach(), tensor.detach().clone()
+
+    def restore(self) -> None:
+        """Give tensors from outside the elements that they had before the block: it records, and computes nothing."""
+        with torchlike.no_grad():
+            for tensor, before in reversed(self._written.values()):
+                tensor.copy_(before)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.name().partition(".")[0]
@@ -52,11 +71,13 @@ class GraphRecorder(TorchDispatchMode):
                 "Hint: read it after the block, or after a replay"
             )
         kwargs = kwargs or {}
+        self._keep_written(func, [*args, *(kwargs.get(each.name) for each in func.schema.arguments[len(args) :])])
         result = func(*args, **kwargs)
         returns = func.schema.returns
         values = result if len(returns) > 1 else (result,)[: len(returns)]
         fresh = [_is_fresh(entry) for entry, value in zip(returns, values, strict=True) for _ in _tensors(value)]
         found = [(each.detach(), is_fresh) for each, is_fresh in zip(_tensors(result), fresh, strict=True)]
+        self._own.update(each.untyped_storage().data_ptr() for each, is_fresh in found if is_fresh and each.numel())
         self._calls.append((func, args, kwargs, found))
         return result
 
@@ -97,6 +118,7 @@ class NPUGraph:
         recorder, self._recorder = self._recorder, None
         _recorded.graphs = [each for each in recorded_graphs() if each is not self]
         recorder.__exit__(None, None, None)
+        recorder.restore()
 
     def replay(self) -> None:
         """Run the recorded calls again on the same memory; ``RuntimeError`` where nothing was recorded."""
@@ -125,7 +147,10 @@ def recorded_graphs() -> list[NPUGraph]:
 
 
 class graph:  # noqa: N801  # torch_npu's own name
-    """Record the calls of a block in a graph; they run as they are recorded (source: ``torch_npu.npu``).
+    """Record the calls of a block in a graph (source: ``torch_npu.npu``).
+
+    They run as they are recorded, and what they have written to tensors from outside is taken back; an error in the block
+    leaves the graph without calls.
 
     Args:
         npu_graph: The graph.
@@ -153,8 +178,10 @@ class graph:  # noqa: N801  # torch_npu's own name
         self._graph.capture_begin(self._pool, self._mode)
         return self._graph
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         self._graph.capture_end()
+        if kind is not None:
+            self._graph.reset()
         self._blocks.close()
         _DEVICE.synchronize()
 
