@@ -192,11 +192,15 @@ def rule(monkeypatch):
 
     def make(function):
         monkeypatch.setitem(RULES, "relu", function)
-        rule_cache._cache_of.cache_clear()
+        forget()
         return cached_rule("relu")
 
+    def forget():
+        rule_cache._cache_of.cache_clear()
+        cached_rule.cache_clear()
+
     yield make
-    rule_cache._cache_of.cache_clear()
+    forget()
 
 
 def test_an_answer_during_which_the_default_dtype_changed_is_not_kept(rule):

@@ -435,7 +435,7 @@ def _ask(name: str, args: tuple[Any, ...]) -> Any:
 
 
 #: Special methods that ask for overrides before they run.
-_SPECIAL: Final = frozenset("__array__ __deepcopy__ __dlpack__ __dlpack_device__ __reduce_ex__".split())
+_SPECIAL: Final = frozenset("__array__ __array_wrap__ __deepcopy__ __dlpack__ __dlpack_device__ __reduce_ex__".split())
 
 
 def _complete() -> None:

@@ -27,7 +27,7 @@ def _elementwise_loss(call: BatchedCall) -> Any:
     return _reduce(call.run(**tensors, reduction=_NONE), call["reduction"])
 
 
-def _mse_backward(call: BatchedCall) -> Any:
+def _elementwise_backward(call: BatchedCall) -> Any:
     rank = max(call.rank(name) for name in call.tensors())
     found = call.run(**{name: align(call[name], rank) for name in call.tensors()}, reduction=_NONE)
     return aten.div.Scalar(found, prod(found.shape[1:])) if call["reduction"] == _MEAN else found
@@ -145,7 +145,8 @@ _ELEMENTWISE: Final = """
 
 RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(_ELEMENTWISE.split(), _elementwise_loss),
-    "mse_loss_backward": _mse_backward,
+    "mse_loss_backward": _elementwise_backward,
+    "smooth_l1_loss_backward": _elementwise_backward,
     "_ctc_loss": run_on_a_row(_ctc),
     "_ctc_loss_backward": run_on_a_row(_ctc_backward),
     "nll_loss_forward": _nll,
