@@ -90,7 +90,7 @@ def test_a_graph_trains_as_the_plan_does_bit_for_bit(make, schedule, simulator, 
     graphs(is_on=False)
     expected, without = _train(simulator, make, schedule)
     assert found == expected
-    # The first steps are recorded, and captured; a rate that changes once, or another place of memory, takes one more capture.
+    # The first steps are recorded, and captured; a rate that changes once, or memory elsewhere, takes one more capture.
     replayed = [number for number, each in enumerate(calls) if each["aclmdlRIExecuteAsync"] and not each["first phase"]]
     assert len(replayed) >= STEPS - 8 and replayed[-1] == STEPS - 1
     assert all(calls[number]["aclmdlRIExecuteAsync"] == 1 for number in replayed)
