@@ -172,11 +172,13 @@ def _exchange(
         into = [
             each if is_dense(each) or not first.is_mutable else _aten.new_empty(each, dc.shape(each)) for each in taken
         ]
-        found = first.engine.exchange(
+        numbers = [as_numbers(each) for each in into]
+        returned = first.engine.exchange(
             first.connection,
             list(zip(dense, to_ranks, strict=True)),
-            [(as_numbers(each), rank) for each, rank in zip(into, from_ranks, strict=True)],
+            list(zip(numbers, from_ranks, strict=True)),
         )
+        found = first.check_exchanged(returned, numbers)
         for array, made in zip(taken, into, strict=True):
             if made is not array:
                 _aten.copy_(as_numbers(array), as_numbers(made))
