@@ -5,8 +5,11 @@ import sys
 
 import pytest
 
+import dispatch_core as dc
 import torchlike
+from dispatch_core.runtime import DeviceInterface
 from torchlike import distributed
+from torchlike.distributed import process_groups
 from torchlike.utils.data import DistributedSampler
 
 VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -124,3 +127,60 @@ def test_a_program_that_asks_nothing_loads_nothing_of_it():
     code = "import sys, torchlike; torchlike.distributed.is_initialized(); print('dispatch_aten.collectives' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+class Engine:
+    """Collectives that no test calls, by the name of a library."""
+
+    backend = "accl"
+    connect = all_reduce = reduce_scatter = all_gather = broadcast = exchange = print
+
+
+@pytest.fixture
+def acme():
+    """A device of the program's with collectives, which is no accelerator."""
+    interface = DeviceInterface(collectives=Engine())
+    kind = dc.ArrayType(type("Plank", (), {}))
+    with dc.register_backend(
+        dc.BackendInfo("acme", array_types=(kind,)), {}, device_interface=lambda: interface
+    ) as handle:
+        yield handle
+
+
+@pytest.mark.parametrize(
+    ("backend", "name"),
+    [
+        ("accl", "accl"),
+        ("ACCL", "accl"),
+        ("acme:accl", "accl"),
+        ("cpu:gloo, acme:accl", "accl"),
+        ("acme", "acme"),
+        (None, "accl"),
+    ],
+)
+def test_a_device_is_found_by_the_name_of_its_collectives(acme, backend, name, monkeypatch):
+    monkeypatch.setattr(process_groups, "_list_backends", _without_npu())
+    store = distributed.TCPStore("127.0.0.1", 0, is_master=True)
+    store.set("default/1/init_process_group/all", "1")
+    distributed.init_process_group(backend, store=store, rank=0, world_size=2)
+    assert distributed.get_backend() == name
+    distributed.destroy_process_group()
+    store.close()
+
+
+def _without_npu():
+    found = process_groups._list_backends
+    return lambda **options: {name: each for name, each in found(**options).items() if name != "npu"}
+
+
+def test_the_error_for_another_backend_names_those_that_there_are(acme):
+    for method in (None, "tcp://127.0.0.1:1"):
+        with pytest.raises(RuntimeError, match=r"by 'gloo'(.|\n)*'accl' between tensors on acme"):
+            distributed.init_process_group("gloo", rank=0, world_size=2, init_method=method)
+    assert not process_groups._has_collectives("other", "acme")
+
+
+def test_a_group_without_a_backend_says_what_is_missing(monkeypatch):
+    monkeypatch.setattr(process_groups, "_list_backends", lambda **_: {})
+    with pytest.raises(RuntimeError, match="no backend was named, and no device that is installed here has one"):
+        distributed.init_process_group(rank=0, world_size=2, init_method="tcp://127.0.0.1:1")

@@ -241,7 +241,7 @@ def slates():
     kernels = {
         "empty_strided": lambda size, stride, *, dtype, **_: Slate(np.zeros(size, dtype.short)),
         "new_empty": lambda self, size, **_: Slate(np.zeros(size, self.values.dtype)),
-        "view": lambda self, size: _view(self, size),
+        "view": lambda *args: _view(*args),  # noqa: PLW0108  # it comes later
         "clone": lambda self, *, memory_format=None: Slate(self.values.copy()),
         "copy_": copy_,
     }

@@ -7,11 +7,13 @@ A group of one process needs nothing, whatever its backend is called. The proces
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import timedelta
 from time import monotonic, sleep
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+import dispatch_core as dc
 from dispatch_aten.collectives import CollectiveError, ProcessGroup, TCPStore
 from dispatch_core.runtime import current_accelerator, find_interface, list_accelerators, provides
 
@@ -36,6 +38,8 @@ _TIMEOUT: Final = timedelta(minutes=30)
 _PATIENCE: Final = 30.0
 _PAUSE: Final = 0.02
 _NAME: Final = "init_process_group"
+#: The distribution whose devices are not asked for collectives, as that would import a library for each.
+_WITHOUT_COLLECTIVES: Final = "dispatch-backend-array-api"
 
 #: The group of all processes, and the others with it; each with the numbers of its ranks in that.
 _groups: Final[dict[ProcessGroup, tuple[int, ...]]] = {}
@@ -193,32 +197,63 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
 def _backend_name(backend: str | None) -> str:
     """Return the backend's name; of several (``cpu:gloo,xpu:xccl``) that of a device with collectives."""
     if backend is None:
-        device = current_accelerator()
-        return "" if device is None else _list_backends().get(device.type, "")
-    names = [each.rpartition(":")[2].strip().lower() for each in str(backend).split(",")]
-    return next((name for name in names if _has_collectives(name)), names[0])
+        found, device = _list_backends(), current_accelerator()
+        if device is not None and device.type in found:
+            return found[device.type]
+        return next(iter(found.values())) if len(found) == 1 else ""
+    pairs = [each.strip().rpartition(":")[::2] for each in str(backend).split(",")]
+    chosen = next((each for device, each in pairs if _has_collectives(each, device)), pairs[0][1])
+    return chosen.strip().lower()
 
 
-def _list_backends() -> dict[str, str]:
-    """Return the names of collectives by the accelerators that have them."""
-    found = {name: find_interface(name).collectives for name in list_accelerators()}
-    return {name: str(getattr(each, "backend", name)) for name, each in found.items() if each is not None}
+def _list_backends(*, load: bool = False) -> dict[str, str]:
+    """Return the names of collectives by the devices that have them: loaded ones, accelerators, with ``load`` all."""
+    states = {"loaded", "installed"} if load else {"loaded"}
+    names = {
+        name
+        for name, each in dc.backends().items()
+        if each.state in states and each.distribution != _WITHOUT_COLLECTIVES
+    }
+    found = {}
+    for name in sorted({*names, *list_accelerators()}):
+        with suppress(dc.DispatchError):  # a plugin that fails
+            collectives = find_interface(name).collectives
+            if collectives is not None:
+                found[name] = str(getattr(collectives, "backend", name)).lower()
+    return found
 
 
-def _has_collectives(backend: str) -> bool:
-    if backend in _list_backends().values():
+def _has_collectives(backend: str, device: str = "") -> bool:
+    """Return whether a device has collectives of a name, or one of that name has any."""
+    device, backend = device.strip(), backend.strip()
+    if device:
+        if not provides(device) or (found := find_interface(device).collectives) is None:
+            return False
+        return backend.lower() in (str(getattr(found, "backend", device)).lower(), device.lower())
+    if not backend:
+        return False
+    if backend.lower() in _list_backends().values():
         return True
-    return bool(backend) and provides(backend) and find_interface(backend).collectives is not None
+    if provides(backend):
+        return find_interface(backend).collectives is not None
+    return backend.lower() in _list_backends(load=True).values()
 
 
 def _check_engine(backend: str) -> None:
     """Raise ``NoProcessGroupError`` unless a device has the collectives of a backend."""
     if _has_collectives(backend):
         return
-    others = ", ".join(f"{name!r} between tensors on {device}" for device, name in _list_backends().items())
+    found = _list_backends(load=True)
+    others = ", ".join(f"{name!r} between tensors on {device}" for device, name in found.items())
+    if backend:
+        reason = f"processes do not communicate here by {backend!r}"
+    elif others:
+        reason = "no backend was named, and the accelerator of this machine has none"
+    else:
+        reason = "no backend was named, and no device that is installed here has one"
     raise NoProcessGroupError(
         _NAME,
-        f"processes do not communicate here by {backend!r}",
+        reason,
         f"run the program in one process; several do by {others}" if others else "run the program in one process",
     )
 
@@ -242,8 +277,8 @@ def _read_method(backend: str, method: str | None, rank: int, world_size: int, s
         raise NoProcessGroupError(
             _NAME, f"there is no way {method!r} to find processes", "use env:// or tcp://host:port"
         )
-    if "RANK" not in os.environ and world_size != 1 and not _has_collectives(backend):
-        raise NoProcessGroupError(_NAME)
+    if "RANK" not in os.environ and world_size != 1:
+        _check_engine(backend)
     rank = rank if rank >= 0 else int(_variable(backend, "RANK"))
     world_size = world_size if world_size > 0 else int(_variable(backend, "WORLD_SIZE"))
     if world_size == 1:
