@@ -19,6 +19,7 @@ from dispatch_core.frontends import materialize, run_outside
 from dispatch_core.runtime import note_write, run_at_once
 
 from ..errors import OperatorError
+from .batching import RULES, refuse
 from .checks import (
     check_group,
     check_out,
@@ -240,6 +241,10 @@ def define() -> dc.Library:
         name = library.define(schema).partition("::")[2]
         library.impl(name, _KERNELS[name], "CompositeExplicitAutograd")
         dc.register_fake(f"dispatch::{name}", _FAKES[name], lib=library)
+        if name in RULES:
+            dc.register_vmap(f"dispatch::{name}", RULES[name], lib=library)
+        else:
+            library.impl(name, refuse(name), "FuncTorchBatched")
         if name in FORMULAS:
             backward, keep = FORMULAS[name]
             dc.register_autograd(f"dispatch::{name}", backward, setup_context=keep, lib=library)
