@@ -1,5 +1,6 @@
 """Groups of one process, and what is refused where processes do not communicate."""
 
+import socket
 import subprocess
 import sys
 
@@ -184,3 +185,50 @@ def test_a_group_without_a_backend_says_what_is_missing(monkeypatch):
     monkeypatch.setattr(process_groups, "_list_backends", lambda **_: {})
     with pytest.raises(RuntimeError, match="no backend was named, and no device that is installed here has one"):
         distributed.init_process_group(rank=0, world_size=2, init_method="tcp://127.0.0.1:1")
+
+
+ROUNDS = """
+import sys
+import dispatch_core as dc
+from dispatch_core.runtime import DeviceInterface
+from torchlike import distributed
+
+class Engine:
+    connect = all_reduce = reduce_scatter = all_gather = broadcast = exchange = print
+
+kind = dc.ArrayType(type("Plank", (), {}))
+dc.register_backend(
+    dc.BackendInfo("acme", array_types=(kind,)), {}, device_interface=lambda: DeviceInterface(collectives=Engine())
+)
+rank, port = int(sys.argv[1]), sys.argv[2]
+
+for each in range(4):
+    distributed.init_process_group("acme", f"tcp://127.0.0.1:{port}", 20, 2, rank)
+    group = distributed.group.WORLD
+    assert group.share("round", lambda: b"%d" % each) == b"%d" % each
+    distributed.destroy_process_group()
+kept = distributed.TCPStore("127.0.0.1", int(port), 2, rank == 0, timeout=20)
+for each in range(3):
+    distributed.init_process_group("acme", None, 20, 2, rank, kept)
+    assert distributed.group.WORLD.share("round", lambda: b"%d" % each) == b"%d" % each
+    distributed.barrier()
+    distributed.destroy_process_group()
+print("done")
+if rank == 0:
+    kept.wait(["end"])
+else:
+    kept.set("end", "")
+"""
+
+
+def test_processes_make_groups_again_at_the_same_port():
+    with socket.create_server(("127.0.0.1", 0)) as made:
+        port = made.getsockname()[1]
+    command = [sys.executable, "-c", ROUNDS]
+    started = [
+        subprocess.Popen([*command, str(rank), str(port)], stdout=-1, stderr=subprocess.STDOUT, text=True)
+        for rank in (0, 1)
+    ]
+    for each in started:
+        told, _ = each.communicate(timeout=60)
+        assert (each.returncode, told) == (0, "done\n"), told

@@ -81,6 +81,48 @@ def test_a_stranger_who_says_nothing_keeps_nobody_waiting(store):
         TCPStore("127.0.0.1", store.port, timeout=SOON).close()
 
 
+def test_another_store_takes_the_port_of_one_that_was_closed():
+    first = TCPStore("127.0.0.1", 0, is_master=True, timeout=SOON)
+    client = TCPStore("127.0.0.1", first.port, timeout=SOON)
+    first.set("old", "1")
+    first.close()
+    with pytest.raises(RankLostError):
+        client.get("old")
+    for _ in range(3):
+        again = TCPStore("127.0.0.1", first.port, is_master=True, timeout=SOON)
+        other = TCPStore("127.0.0.1", first.port, timeout=SOON)
+        assert not other.check(["old"])
+        again.close()
+        other.close()
+    with pytest.raises(StoreTimeoutError, match="there was no store"):
+        TCPStore("127.0.0.1", first.port, timeout=0.2)
+
+
+def test_a_store_that_listens_no_more_serves_those_that_have_connected(store):
+    other = TCPStore("127.0.0.1", store.port, timeout=SOON)
+    other.stop_listening()
+    with pytest.raises(StoreTimeoutError, match="there was no store"):
+        TCPStore("127.0.0.1", store.port, timeout=0.2)
+    store.set("x", "1")
+    assert other.get("x") == b"1"
+    other.stop_listening()
+    other.close()
+
+
+def test_a_rank_belongs_to_one_process(store):
+    store.enter(0)
+    store.enter(0)
+    other = TCPStore("127.0.0.1", store.port, timeout=SOON)
+    with pytest.raises(CollectiveError, match="another process is rank 0 already"):
+        other.enter(0)
+    other.enter(1)
+    other.close()
+    again = TCPStore("127.0.0.1", store.port, timeout=SOON)
+    again.enter(1)
+    again.close()
+    assert store.lost_ranks() == ()
+
+
 RANK = """
 import sys, time
 from dispatch_aten.collectives import TCPStore

@@ -107,9 +107,15 @@ def init_process_group(
             store.enter(rank)
     else:
         store = None
-    made = ProcessGroup(rank, world_size, store, group_name or "default", name, seconds)
+    made = ProcessGroup(rank, world_size, store, _group_name(group_name or "default", rank, store), name, seconds)
     made.meet(_NAME)
     _groups[made] = tuple(range(world_size))
+
+
+def _group_name(name: str, rank: int, store: Any) -> str:
+    """Return a name for the group's keys that no earlier group in a store has: each rank counts its own."""
+    count = 1 if store is None else store.add(f"{name}/groups of {rank}", 1)
+    return name if count == 1 else f"{name}.{count}"
 
 
 def new_group(
@@ -164,6 +170,7 @@ def _leave(world: ProcessGroup) -> None:
     """Leave the store; the process that keeps it goes last, unless another one is gone or takes long."""
     store, deadline = world.store, monotonic() + min(world.timeout, _PATIENCE)
     try:
+        store.stop_listening()  # a process that initializes again waits for the next store
         left = store.add(f"{world.name}/left", 1)
         while world.rank == 0 and left < world.size and not store.lost_ranks() and monotonic() < deadline:
             sleep(_PAUSE)

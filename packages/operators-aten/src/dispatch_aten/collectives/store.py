@@ -149,6 +149,10 @@ class TCPStore:
             while True:
                 self._lost.update(unpack(connection.recv_bytes()))
 
+    def stop_listening(self) -> None:
+        """Let no more processes connect: those that come find the next store at this address, once there is one."""
+        self._ask(["stop_listening"])
+
     def close(self) -> None:
         """Leave the store; the master's is gone for all."""
         if self._process == os.getpid():
