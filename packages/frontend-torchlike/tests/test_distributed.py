@@ -232,3 +232,44 @@ def test_processes_make_groups_again_at_the_same_port():
     for each in started:
         told, _ = each.communicate(timeout=60)
         assert (each.returncode, told) == (0, "done\n"), told
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"MASTER_PORT": "abc"}, "MASTER_PORT is 'abc', which is no number"),
+        ({"MASTER_PORT": "99999"}, "MASTER_PORT is '99999'(.|\n)*from 1 to 65535"),
+        ({"RANK": "x"}, "RANK is 'x', which is no number"),
+        ({"WORLD_SIZE": "2.0"}, r"WORLD_SIZE is '2\.0', which is no number"),
+        ({"RANK": "2"}, "there is no rank 2 of 2(.|\n)*RANK"),
+    ],
+)
+def test_a_variable_that_cannot_be_used_is_named_with_its_value(monkeypatch, changed, words):
+    for name, value in zip(VARIABLES, ("1", "2", "127.0.0.1", "1"), strict=True):
+        monkeypatch.setenv(name, changed.get(name, value))
+    with pytest.raises(ValueError, match=words):
+        distributed.init_process_group("hccl")
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("tcp://127.0.0.1:99999", "the port in 'tcp://127.0.0.1:99999' is '99999'"),
+        ("tcp://127.0.0.1:abc", "is 'abc', which is no number"),
+        ("tcp://127.0.0.1:1?rank=x", "rank in 'tcp.*' is 'x', which is no number"),
+        ("tcp://127.0.0.1", "needs a host, a port"),
+    ],
+)
+def test_a_way_that_cannot_be_used_is_named(method, words):
+    with pytest.raises(ValueError, match=words):
+        distributed.init_process_group("hccl", method, world_size=2, rank=-1 if "rank" in method else 0)
+
+
+def test_two_processes_with_the_same_rank_are_refused(acme, monkeypatch):
+    monkeypatch.setattr(process_groups, "_list_backends", _without_npu())
+    store = distributed.TCPStore("127.0.0.1", 0, is_master=True)
+    store.enter(1)
+    with pytest.raises(RuntimeError, match="another process is rank 1 already"):
+        distributed.init_process_group("accl", f"tcp://127.0.0.1:{store.port}", rank=1, world_size=2, timeout=10)
+    assert not distributed.is_initialized() and not process_groups._store_is_ours and store.lost_ranks() == ()
+    store.close()

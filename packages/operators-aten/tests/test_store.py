@@ -123,6 +123,30 @@ def test_a_rank_belongs_to_one_process(store):
     assert store.lost_ranks() == ()
 
 
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda store: store.set("key", 5), TypeError, "str or bytes as the value, not 5"),
+        (lambda store: store.compare_set("key", "", None), TypeError, "str or bytes as the value, not None"),
+        (lambda store: store.add("n", 1.5), TypeError, r"int as the amount, not 1\.5"),
+        (lambda store: store.set(1, "x"), TypeError, "str as the key, not 1"),
+        (lambda store: store.get(b"x"), TypeError, "str as the key, not b'x'"),
+        (lambda store: store.delete_key(None), TypeError, "str as the key, not None"),
+        (lambda store: store.check(["a", 2]), TypeError, "str as the key, not 2"),
+        (lambda store: store.wait("ab"), TypeError, "list of keys, not 'ab'"),
+        (lambda store: store.enter("x"), TypeError, "int as the rank, not 'x'"),
+        (lambda store: store.enter(-1), ValueError, "the rank is -1, and not from 0"),
+        (lambda _: TCPStore("127.0.0.1", 99999), ValueError, "the port is 99999, and not from 0 to 65535"),
+        (lambda _: TCPStore("127.0.0.1", "1"), TypeError, "int as the port, not '1'"),
+        (lambda _: TCPStore("127.0.0.1", 0, 0, True), ValueError, "the world_size is 0"),
+    ],
+)
+def test_what_a_store_cannot_take_is_refused(store, call, error, words):
+    with pytest.raises(error, match=words):
+        call(store)
+    assert store.num_keys() == 0 and store.lost_ranks() == ()
+
+
 RANK = """
 import sys, time
 from dispatch_aten.collectives import TCPStore

@@ -37,6 +37,7 @@ _TIMEOUT: Final = timedelta(minutes=30)
 #: How many seconds the process that keeps the store waits for the others at the end, and how often it looks.
 _PATIENCE: Final = 30.0
 _PAUSE: Final = 0.02
+_PORTS: Final = range(1, 2**16)
 _NAME: Final = "init_process_group"
 #: The distribution whose devices are not asked for collectives, as that would import a library for each.
 _WITHOUT_COLLECTIVES: Final = "dispatch-backend-array-api"
@@ -97,18 +98,29 @@ def init_process_group(
     seconds = limit.total_seconds() if isinstance(limit, timedelta) else float(limit)
     host, port, rank, world_size = _read_method(name, init_method, rank, world_size, store)
     if not 0 <= rank < world_size:
-        raise NoProcessGroupError(_NAME, f"there is no rank {rank} of {world_size}", "ranks count from 0")
+        raise NoProcessGroupError(
+            _NAME,
+            f"there is no rank {rank} of {world_size}",
+            "RANK, or rank=, counts from 0; WORLD_SIZE is their number",
+        )
     if world_size > 1:
         _check_engine(name)
         if store is None:
             store = TCPStore(host, port, world_size, is_master=rank == 0, timeout=seconds)
             _store_is_ours = True
-        if hasattr(store, "enter"):
-            store.enter(rank)
     else:
         store = None
-    made = ProcessGroup(rank, world_size, store, _group_name(group_name or "default", rank, store), name, seconds)
-    made.meet(_NAME)
+    try:
+        if hasattr(store, "enter"):
+            store.enter(rank)
+        full_name = _group_name(group_name or "default", rank, store)
+        made = ProcessGroup(rank, world_size, store, full_name, name, seconds)
+        made.meet(_NAME)
+    except BaseException:
+        if _store_is_ours:
+            store.close()
+        _store_is_ours = False
+        raise
     _groups[made] = tuple(range(world_size))
 
 
@@ -271,26 +283,40 @@ def _read_method(backend: str, method: str | None, rank: int, world_size: int, s
         return "", 0, max(rank, 0) if world_size == 1 else rank, world_size
     method = method or "env://"
     parts = urlsplit(method)
-    query = {name: int(values[0]) for name, values in parse_qs(parts.query).items() if name in ("rank", "world_size")}
-    rank = rank if rank >= 0 else query.get("rank", -1)
-    world_size = world_size if world_size > 0 else query.get("world_size", -1)
+    query = parse_qs(parts.query)
+    rank = rank if rank >= 0 or "rank" not in query else _number(f"rank in {method!r}", query["rank"][0])
+    if world_size <= 0 and "world_size" in query:
+        world_size = _number(f"world_size in {method!r}", query["world_size"][0])
     if parts.scheme == "tcp":
-        if rank < 0 or world_size < 1 or not parts.hostname or not parts.port:
+        _, _, text = parts.netloc.rpartition(":")
+        if rank < 0 or world_size < 1 or not parts.hostname or text in ("", parts.netloc):
             raise NoProcessGroupError(
                 _NAME, f"{method!r} needs a host, a port, a rank and a world_size", "give rank= and world_size="
             )
-        return parts.hostname, parts.port, rank, world_size
+        return parts.hostname, _number(f"the port in {method!r}", text, _PORTS), rank, world_size
     if parts.scheme != "env":
         raise NoProcessGroupError(
             _NAME, f"there is no way {method!r} to find processes", "use env:// or tcp://host:port"
         )
     if "RANK" not in os.environ and world_size != 1:
         _check_engine(backend)
-    rank = rank if rank >= 0 else int(_variable(backend, "RANK"))
-    world_size = world_size if world_size > 0 else int(_variable(backend, "WORLD_SIZE"))
+    rank = rank if rank >= 0 else _number("RANK", _variable(backend, "RANK"))
+    world_size = world_size if world_size > 0 else _number("WORLD_SIZE", _variable(backend, "WORLD_SIZE"))
     if world_size == 1:
         return "", 0, rank, world_size
-    return _variable(backend, "MASTER_ADDR"), int(_variable(backend, "MASTER_PORT")), rank, world_size
+    port = _number("MASTER_PORT", _variable(backend, "MASTER_PORT"), _PORTS)
+    return _variable(backend, "MASTER_ADDR"), port, rank, world_size
+
+
+def _number(what: str, text: str, known: range | None = None) -> int:
+    """Return a number that a variable or a way tells. Raises ``NoProcessGroupError`` for another text."""
+    try:
+        found = int(text)
+    except ValueError:
+        raise NoProcessGroupError(_NAME, f"{what} is {text!r}, which is no number", "write it in digits") from None
+    if known is not None and found not in known:
+        raise NoProcessGroupError(_NAME, f"{what} is {text!r}", f"it goes from {known[0]} to {known[-1]}")
+    return found
 
 
 def _variable(backend: str, name: str) -> str:
