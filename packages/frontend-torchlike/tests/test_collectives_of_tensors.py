@@ -1,4 +1,4 @@
-"""Collectives under ``vmap``: an engine that stands for two ranks with the same arrays."""
+"""Collectives under ``vmap`` and in captures: an engine that stands for two ranks with the same arrays."""
 
 import numpy as np
 import pytest
@@ -83,3 +83,17 @@ def test_messages_are_refused_by_name_under_vmap(name, call):
     group = ProcessGroup(0, 2, store=object())
     with pytest.raises(OperatorError, match=f"{name}: it is refused under vmap"):
         torchlike.vmap(lambda x: call(x, group))(torchlike.ones(3, 2))
+
+
+def test_the_error_of_a_captured_collective_names_the_callers_line(twins):
+    group = ProcessGroup(0, 2, store=object())
+
+    @torchlike.capture
+    def step(x):
+        y = x + 1
+        return ops.all_reduce(y, "sum", group)
+
+    line = step.__wrapped__.__code__.co_firstlineno + 3
+    for call in (step, step):
+        with pytest.raises(dc.CaptureError, match=rf"all_reduce: it exchanges(.|\n)*test_collectives\w*\.py:{line}"):
+            call(torchlike.ones(2))
