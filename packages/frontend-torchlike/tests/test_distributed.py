@@ -64,6 +64,20 @@ def test_collectives_write_to_parameters_without_a_history(group):
     assert x.is_leaf and x.grad_fn is None
 
 
+def test_no_derivative_goes_through_collectives_in_place(group):
+    x = torchlike.ones(2, requires_grad=True)
+    y = x * 2
+    distributed.all_reduce(y)  # backward passes it over, as torch's does
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    for found in (
+        dc.ops.dispatch.all_reduce_(x * 2, "sum", group),
+        dc.ops.dispatch.all_gather.out(x * 2, group, out=torchlike.ones(2)),
+    ):
+        with pytest.raises(NotImplementedError, match="derivative for dispatch::all_"):
+            found.sum().backward()
+
+
 def test_a_saved_tensor_that_a_collective_writes_to_is_refused(group):
     x, weight = torchlike.ones(2), torchlike.ones(2, requires_grad=True)
     total = (x * weight).sum()
@@ -86,7 +100,7 @@ def test_what_one_process_cannot_do_is_refused(group):
         (lambda: distributed.all_to_all([x], []), "0 tensors for 1 ranks"),
         (lambda: distributed.scatter(x), "no tensors for 1 ranks"),
         (lambda: distributed.all_to_all_single(x, x, [1], [2]), "are not those of 2"),
-        (lambda: distributed.all_gather_object([x], x), "processes do not communicate"),
+        (lambda: distributed.all_gather_object([x], x), "processes exchange tensors here, and no objects"),
         (lambda: distributed.init_process_group("gloo", rank=0, world_size=1), "twice"),
     ):
         with pytest.raises(RuntimeError, match=words):
@@ -105,6 +119,8 @@ def test_the_environment_tells_the_place_of_a_process(monkeypatch):
     for name, value in zip(VARIABLES, ("0", "1", "127.0.0.1", "1"), strict=True):
         monkeypatch.setenv(name, value)
     assert distributed.is_available() and not distributed.is_initialized()
+    with pytest.raises(RuntimeError, match=r"no group yet\nHint: init_process_group"):
+        distributed.get_rank()
     distributed.init_process_group("mpi")
     assert distributed.get_world_size() == 1
     distributed.destroy_process_group()

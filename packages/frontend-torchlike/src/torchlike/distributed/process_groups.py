@@ -55,6 +55,8 @@ def is_group() -> bool:
 def default_group(name: str) -> ProcessGroup:
     """Return the group of all processes. Raises ``NoProcessGroupError`` for the function ``name`` where there is none."""
     if not _groups:
+        if all(os.environ.get(each) for each in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")):
+            raise NoProcessGroupError(name, "this process has no group yet", "init_process_group() makes it")
         raise NoProcessGroupError(name)
     return next(iter(_groups))
 

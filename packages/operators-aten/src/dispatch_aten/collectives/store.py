@@ -157,7 +157,7 @@ class TCPStore:
                 self._lost.update(unpack(connection.recv_bytes()))
 
     def stop_listening(self) -> None:
-        """Let no more processes connect: those that come find the next store at this address, once there is one."""
+        """Take no more processes: those that come find the next store at this address, once there is one."""
         self._ask(["stop_listening"])
 
     def close(self) -> None:
