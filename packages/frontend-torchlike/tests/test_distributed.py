@@ -1,12 +1,16 @@
 """Groups of one process, and what is refused where processes do not communicate."""
 
+import socket
 import subprocess
 import sys
 
 import pytest
 
+import dispatch_core as dc
 import torchlike
+from dispatch_core.runtime import DeviceInterface
 from torchlike import distributed
+from torchlike.distributed import process_groups
 from torchlike.utils.data import DistributedSampler
 
 VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -60,6 +64,20 @@ def test_collectives_write_to_parameters_without_a_history(group):
     assert x.is_leaf and x.grad_fn is None
 
 
+def test_no_derivative_goes_through_collectives_in_place(group):
+    x = torchlike.ones(2, requires_grad=True)
+    y = x * 2
+    distributed.all_reduce(y)  # backward passes it over, as torch's does
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    for found in (
+        dc.ops.dispatch.all_reduce_(x * 2, "sum", group),
+        dc.ops.dispatch.all_gather.out(x * 2, group, out=torchlike.ones(2)),
+    ):
+        with pytest.raises(NotImplementedError, match="derivative for dispatch::all_"):
+            found.sum().backward()
+
+
 def test_a_saved_tensor_that_a_collective_writes_to_is_refused(group):
     x, weight = torchlike.ones(2), torchlike.ones(2, requires_grad=True)
     total = (x * weight).sum()
@@ -82,7 +100,7 @@ def test_what_one_process_cannot_do_is_refused(group):
         (lambda: distributed.all_to_all([x], []), "0 tensors for 1 ranks"),
         (lambda: distributed.scatter(x), "no tensors for 1 ranks"),
         (lambda: distributed.all_to_all_single(x, x, [1], [2]), "are not those of 2"),
-        (lambda: distributed.all_gather_object([x], x), "processes do not communicate"),
+        (lambda: distributed.all_gather_object([x], x), "processes exchange tensors here, and no objects"),
         (lambda: distributed.init_process_group("gloo", rank=0, world_size=1), "twice"),
     ):
         with pytest.raises(RuntimeError, match=words):
@@ -101,6 +119,8 @@ def test_the_environment_tells_the_place_of_a_process(monkeypatch):
     for name, value in zip(VARIABLES, ("0", "1", "127.0.0.1", "1"), strict=True):
         monkeypatch.setenv(name, value)
     assert distributed.is_available() and not distributed.is_initialized()
+    with pytest.raises(RuntimeError, match=r"no group yet\nHint: init_process_group"):
+        distributed.get_rank()
     distributed.init_process_group("mpi")
     assert distributed.get_world_size() == 1
     distributed.destroy_process_group()
@@ -124,3 +144,148 @@ def test_a_program_that_asks_nothing_loads_nothing_of_it():
     code = "import sys, torchlike; torchlike.distributed.is_initialized(); print('dispatch_aten.collectives' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+class Engine:
+    """Collectives that no test calls, by the name of a library."""
+
+    backend = "accl"
+    connect = all_reduce = reduce_scatter = all_gather = broadcast = exchange = print
+
+
+@pytest.fixture
+def acme():
+    """A device of the program's with collectives, which is no accelerator."""
+    interface = DeviceInterface(collectives=Engine())
+    kind = dc.ArrayType(type("Plank", (), {}))
+    with dc.register_backend(
+        dc.BackendInfo("acme", array_types=(kind,)), {}, device_interface=lambda: interface
+    ) as handle:
+        yield handle
+
+
+@pytest.mark.parametrize(
+    ("backend", "name"),
+    [
+        ("accl", "accl"),
+        ("ACCL", "accl"),
+        ("acme:accl", "accl"),
+        ("cpu:gloo, acme:accl", "accl"),
+        ("acme", "acme"),
+        (None, "accl"),
+    ],
+)
+def test_a_device_is_found_by_the_name_of_its_collectives(acme, backend, name, monkeypatch):
+    monkeypatch.setattr(process_groups, "_list_backends", _without_npu())
+    store = distributed.TCPStore("127.0.0.1", 0, is_master=True)
+    store.set("default/1/init_process_group/all", "1")
+    distributed.init_process_group(backend, store=store, rank=0, world_size=2)
+    assert distributed.get_backend() == name
+    distributed.destroy_process_group()
+    store.close()
+
+
+def _without_npu():
+    found = process_groups._list_backends
+    return lambda **options: {name: each for name, each in found(**options).items() if name != "npu"}
+
+
+def test_the_error_for_another_backend_names_those_that_there_are(acme):
+    for method in (None, "tcp://127.0.0.1:1"):
+        with pytest.raises(RuntimeError, match=r"by 'gloo'(.|\n)*'accl' between tensors on acme"):
+            distributed.init_process_group("gloo", rank=0, world_size=2, init_method=method)
+    assert not process_groups._has_collectives("other", "acme")
+
+
+def test_a_group_without_a_backend_says_what_is_missing(monkeypatch):
+    monkeypatch.setattr(process_groups, "_list_backends", lambda **_: {})
+    with pytest.raises(RuntimeError, match="no backend was named, and no device that is installed here has one"):
+        distributed.init_process_group(rank=0, world_size=2, init_method="tcp://127.0.0.1:1")
+
+
+ROUNDS = """
+import sys
+import dispatch_core as dc
+from dispatch_core.runtime import DeviceInterface
+from torchlike import distributed
+
+class Engine:
+    connect = all_reduce = reduce_scatter = all_gather = broadcast = exchange = print
+
+kind = dc.ArrayType(type("Plank", (), {}))
+dc.register_backend(
+    dc.BackendInfo("acme", array_types=(kind,)), {}, device_interface=lambda: DeviceInterface(collectives=Engine())
+)
+rank, port = int(sys.argv[1]), sys.argv[2]
+
+for each in range(4):
+    distributed.init_process_group("acme", f"tcp://127.0.0.1:{port}", 20, 2, rank)
+    group = distributed.group.WORLD
+    assert group.share("round", lambda: b"%d" % each) == b"%d" % each
+    distributed.destroy_process_group()
+kept = distributed.TCPStore("127.0.0.1", int(port), 2, rank == 0, timeout=20)
+for each in range(3):
+    distributed.init_process_group("acme", None, 20, 2, rank, kept)
+    assert distributed.group.WORLD.share("round", lambda: b"%d" % each) == b"%d" % each
+    distributed.barrier()
+    distributed.destroy_process_group()
+print("done")
+if rank == 0:
+    kept.wait(["end"])
+else:
+    kept.set("end", "")
+"""
+
+
+def test_processes_make_groups_again_at_the_same_port():
+    with socket.create_server(("127.0.0.1", 0)) as made:
+        port = made.getsockname()[1]
+    command = [sys.executable, "-c", ROUNDS]
+    started = [
+        subprocess.Popen([*command, str(rank), str(port)], stdout=-1, stderr=subprocess.STDOUT, text=True)
+        for rank in (0, 1)
+    ]
+    for each in started:
+        told, _ = each.communicate(timeout=60)
+        assert (each.returncode, told) == (0, "done\n"), told
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"MASTER_PORT": "abc"}, "MASTER_PORT is 'abc', which is no number"),
+        ({"MASTER_PORT": "99999"}, "MASTER_PORT is '99999'(.|\n)*from 1 to 65535"),
+        ({"RANK": "x"}, "RANK is 'x', which is no number"),
+        ({"WORLD_SIZE": "2.0"}, r"WORLD_SIZE is '2\.0', which is no number"),
+        ({"RANK": "2"}, "there is no rank 2 of 2(.|\n)*RANK"),
+    ],
+)
+def test_a_variable_that_cannot_be_used_is_named_with_its_value(monkeypatch, changed, words):
+    for name, value in zip(VARIABLES, ("1", "2", "127.0.0.1", "1"), strict=True):
+        monkeypatch.setenv(name, changed.get(name, value))
+    with pytest.raises(ValueError, match=words):
+        distributed.init_process_group("hccl")
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("tcp://127.0.0.1:99999", "the port in 'tcp://127.0.0.1:99999' is '99999'"),
+        ("tcp://127.0.0.1:abc", "is 'abc', which is no number"),
+        ("tcp://127.0.0.1:1?rank=x", "rank in 'tcp.*' is 'x', which is no number"),
+        ("tcp://127.0.0.1", "needs a host, a port"),
+    ],
+)
+def test_a_way_that_cannot_be_used_is_named(method, words):
+    with pytest.raises(ValueError, match=words):
+        distributed.init_process_group("hccl", method, world_size=2, rank=-1 if "rank" in method else 0)
+
+
+def test_two_processes_with_the_same_rank_are_refused(acme, monkeypatch):
+    monkeypatch.setattr(process_groups, "_list_backends", _without_npu())
+    store = distributed.TCPStore("127.0.0.1", 0, is_master=True)
+    store.enter(1)
+    with pytest.raises(RuntimeError, match="another process is rank 1 already"):
+        distributed.init_process_group("accl", f"tcp://127.0.0.1:{store.port}", rank=1, world_size=2, timeout=10)
+    assert not distributed.is_initialized() and not process_groups._store_is_ours and store.lost_ranks() == ()
+    store.close()

@@ -205,3 +205,108 @@ def test_a_device_whose_arrays_cannot_be_written_to_has_collectives(grids, store
 def test_an_engine_must_have_its_functions():
     with pytest.raises(dc.ArgumentError, match="has no all_gather and no broadcast"):
         DeviceInterface(collectives=type("Half", (), {"all_reduce": print, "connect": print})())
+
+
+# ---- What an engine returns.
+
+
+class Slate(Grid):
+    """An array of a device that can be written to."""
+
+    __slots__ = ()
+
+
+class WritingEngine(Engine):
+    """The same collectives, which write into what they are given."""
+
+    def all_reduce(self, connection, array, reduction, into):
+        into.values[...] = sum(self._gather(connection, array))
+        return into
+
+    def exchange(self, connection, sends, receives):
+        for (into, _), made in zip(receives, super().exchange(connection, sends, receives), strict=True):
+            into.values[...] = made.values
+        return [into for into, _ in receives]
+
+
+@pytest.fixture
+def slates():
+    dtype = lambda slate: BY_NAME[slate.values.dtype.name]
+    kind = dc.ArrayType(Slate, shape=lambda slate: slate.values.shape, dtype=dtype, mutable=True)
+
+    def copy_(self, source, non_blocking=False):
+        self.values[...] = source.values
+        return self
+
+    kernels = {
+        "empty_strided": lambda size, stride, *, dtype, **_: Slate(np.zeros(size, dtype.short)),
+        "new_empty": lambda self, size, **_: Slate(np.zeros(size, self.values.dtype)),
+        "view": lambda *args: _view(*args),  # noqa: PLW0108  # it comes later
+        "clone": lambda self, *, memory_format=None: Slate(self.values.copy()),
+        "copy_": copy_,
+    }
+    interface = DeviceInterface(collectives=WritingEngine())
+    with dc.register_backend(
+        dc.BackendInfo("slates", array_types=(kind,)), kernels, device_interface=lambda: interface
+    ) as handle:
+        yield handle
+
+
+def _view(slate, size):
+    made = Slate(0)
+    made.values = slate.values.reshape(size)
+    return made
+
+
+WRONG = {
+    "None": lambda into, kind: None,
+    r"float64\[2\] on cpu": lambda into, kind: np.zeros(2),
+    r"float32\[2\]": lambda into, kind: kind(np.zeros(2, np.float32)),
+    r"float64\[3\]": lambda into, kind: kind(np.zeros(3)),
+}
+
+
+def _pair():
+    return ProcessGroup(0, 2, store=object())
+
+
+@pytest.mark.parametrize("words", list(WRONG))
+@pytest.mark.parametrize("device", ["grids", "slates"])
+def test_what_an_engine_returns_is_checked(device, words, monkeypatch, request):
+    request.getfixturevalue(device)
+    kind, engine = (Grid, Engine) if device == "grids" else (Slate, WritingEngine)
+    monkeypatch.setattr(engine, "all_reduce", lambda *args: WRONG[words](args[-1], kind))
+    monkeypatch.setattr(engine, "exchange", lambda *args: [WRONG[words](args[-1][0][0], kind)])
+    text = rf"collectives of {device}.* returned .*{words}.* instead of .*float64\[2\] on {device}"
+    for name, call in (
+        ("all_reduce", lambda: ops.all_reduce(kind(np.ones(2)), "sum", _pair())),
+        ("exchange", lambda: ops.recv_(kind(np.ones(2)), 1, _pair())),
+    ):
+        with pytest.raises(dc.KernelResultError, match=rf"dispatch::{name}: the {text}"):
+            call()
+
+
+def test_another_array_than_the_one_to_write_to_is_refused(slates, monkeypatch):
+    monkeypatch.setattr(WritingEngine, "all_reduce", lambda *args: Slate(np.full(2, 7.0)))
+    monkeypatch.setattr(WritingEngine, "exchange", lambda *args: [Slate(np.full(2, 7.0))])
+    x = Slate(np.ones(2))
+    for call in (lambda: ops.all_reduce_(x, "sum", _pair()), lambda: ops.recv_(x, 1, _pair())):
+        with pytest.raises(dc.KernelResultError, match=r"another array, .* instead of the array that it writes to"):
+            call()
+
+
+@pytest.mark.parametrize(("found", "words"), [(None, "None instead"), ([], "a list of 0 instead of a list of 1")])
+def test_an_exchange_returns_an_array_for_each_that_it_receives(grids, monkeypatch, found, words):
+    monkeypatch.setattr(Engine, "exchange", lambda *args: found)
+    with pytest.raises(dc.KernelResultError, match=words):
+        ops.recv_(Grid(np.ones(2)), 1, _pair())
+
+
+def test_a_device_whose_arrays_can_be_written_to_has_collectives(slates, store):
+    def work(group):
+        x = Slate(np.arange(3.0) + group.rank)
+        total = ops.all_reduce(x, "sum", group)
+        ops.exchange([x], [1 - group.rank], [received := Slate(np.zeros(3))], [1 - group.rank], group)
+        return total.values.tolist(), received.values.tolist()
+
+    assert run_ranks(store, 2, work) == [([1, 3, 5], [1, 2, 3]), ([1, 3, 5], [0, 1, 2])]

@@ -81,6 +81,72 @@ def test_a_stranger_who_says_nothing_keeps_nobody_waiting(store):
         TCPStore("127.0.0.1", store.port, timeout=SOON).close()
 
 
+def test_another_store_takes_the_port_of_one_that_was_closed():
+    first = TCPStore("127.0.0.1", 0, is_master=True, timeout=SOON)
+    client = TCPStore("127.0.0.1", first.port, timeout=SOON)
+    first.set("old", "1")
+    first.close()
+    with pytest.raises(RankLostError):
+        client.get("old")
+    for _ in range(3):
+        again = TCPStore("127.0.0.1", first.port, is_master=True, timeout=SOON)
+        other = TCPStore("127.0.0.1", first.port, timeout=SOON)
+        assert not other.check(["old"])
+        again.close()
+        other.close()
+    with pytest.raises(StoreTimeoutError, match="there was no store"):
+        TCPStore("127.0.0.1", first.port, timeout=0.2)
+
+
+def test_a_store_that_listens_no_more_serves_those_that_have_connected(store):
+    other = TCPStore("127.0.0.1", store.port, timeout=SOON)
+    other.stop_listening()
+    with pytest.raises(StoreTimeoutError, match="there was no store"):
+        TCPStore("127.0.0.1", store.port, timeout=0.2)
+    store.set("x", "1")
+    assert other.get("x") == b"1"
+    other.stop_listening()
+    other.close()
+
+
+def test_a_rank_belongs_to_one_process(store):
+    store.enter(0)
+    store.enter(0)
+    other = TCPStore("127.0.0.1", store.port, timeout=SOON)
+    with pytest.raises(CollectiveError, match="another process is rank 0 already"):
+        other.enter(0)
+    other.enter(1)
+    other.close()
+    again = TCPStore("127.0.0.1", store.port, timeout=SOON)
+    again.enter(1)
+    again.close()
+    assert store.lost_ranks() == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda store: store.set("key", 5), TypeError, "str or bytes as the value, not 5"),
+        (lambda store: store.compare_set("key", "", None), TypeError, "str or bytes as the value, not None"),
+        (lambda store: store.add("n", 1.5), TypeError, r"int as the amount, not 1\.5"),
+        (lambda store: store.set(1, "x"), TypeError, "str as the key, not 1"),
+        (lambda store: store.get(b"x"), TypeError, "str as the key, not b'x'"),
+        (lambda store: store.delete_key(None), TypeError, "str as the key, not None"),
+        (lambda store: store.check(["a", 2]), TypeError, "str as the key, not 2"),
+        (lambda store: store.wait("ab"), TypeError, "list of keys, not 'ab'"),
+        (lambda store: store.enter("x"), TypeError, "int as the rank, not 'x'"),
+        (lambda store: store.enter(-1), ValueError, "the rank is -1, and not from 0"),
+        (lambda _: TCPStore("127.0.0.1", 99999), ValueError, "the port is 99999, and not from 0 to 65535"),
+        (lambda _: TCPStore("127.0.0.1", "1"), TypeError, "int as the port, not '1'"),
+        (lambda _: TCPStore("127.0.0.1", 0, 0, True), ValueError, "the world_size is 0"),
+    ],
+)
+def test_what_a_store_cannot_take_is_refused(store, call, error, words):
+    with pytest.raises(error, match=words):
+        call(store)
+    assert store.num_keys() == 0 and store.lost_ranks() == ()
+
+
 RANK = """
 import sys, time
 from dispatch_aten.collectives import TCPStore

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 from ..arrays.frontend import frontend_of
@@ -16,17 +15,15 @@ __all__ = ["EXCHANGES", "note_write", "run_at_once"]
 EXCHANGES: Final = "it exchanges data with other processes"
 
 
-@contextmanager
-def run_at_once(operator: str) -> Iterator[None]:
-    """Run the calls that open pipelines have recorded, and record none within the block.
+def run_at_once(operator: str) -> AbstractContextManager[object]:
+    """Run the calls that open pipelines have recorded; return a context within which none are recorded.
 
     A pipeline leaves out calls of which nothing is read, and each process may read something else: a call that one of them
     leaves out would never end in the others. Raises ``CaptureError`` in a captured function.
     """
     session = open_session()
     if session is None:
-        yield
-        return
+        return nullcontext()
     recording = open_recording()
     if recording is not None:
         recording.refuse(
@@ -34,8 +31,7 @@ def run_at_once(operator: str) -> Iterator[None]:
         )
     flush_recorded(session)
     session.stats.count_eager(operator, EXCHANGES)
-    with exclude_keys(DispatchKey.Pipeline):
-        yield
+    return exclude_keys(DispatchKey.Pipeline)
 
 
 def note_write(tensor: object) -> None:

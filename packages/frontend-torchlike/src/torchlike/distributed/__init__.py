@@ -126,6 +126,8 @@ is_nccl_available = is_gloo_available = is_mpi_available = is_ucc_available = is
 
 def _refuse(name: str) -> Any:
     def function(*args: Any, **kwargs: Any) -> NoReturn:
+        if is_available():
+            raise NoProcessGroupError(name, *_REASONS[name])
         raise NoProcessGroupError(name)
 
     function.__name__ = function.__qualname__ = name
@@ -133,8 +135,14 @@ def _refuse(name: str) -> Any:
     return function
 
 
-_REFUSED = "all_gather_object broadcast_object_list monitored_barrier"
-globals().update({name: _refuse(name) for name in _REFUSED.split()})
+_OBJECTS: Final = ("processes exchange tensors here, and no objects", "all_gather and broadcast exchange tensors")
+#: The names of functions that are refused, each with the reason and a hint for one of several processes.
+_REASONS: Final = {
+    "all_gather_object": _OBJECTS,
+    "broadcast_object_list": _OBJECTS,
+    "monitored_barrier": ("no barrier here tells which rank is late", "barrier() has the time limit of its group"),
+}
+globals().update({name: _refuse(name) for name in _REASONS})
 
 
 class _World(type):

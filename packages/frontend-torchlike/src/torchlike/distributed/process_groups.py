@@ -7,11 +7,13 @@ A group of one process needs nothing, whatever its backend is called. The proces
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import timedelta
 from time import monotonic, sleep
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+import dispatch_core as dc
 from dispatch_aten.collectives import CollectiveError, ProcessGroup, TCPStore
 from dispatch_core.runtime import current_accelerator, find_interface, list_accelerators, provides
 
@@ -35,7 +37,10 @@ _TIMEOUT: Final = timedelta(minutes=30)
 #: How many seconds the process that keeps the store waits for the others at the end, and how often it looks.
 _PATIENCE: Final = 30.0
 _PAUSE: Final = 0.02
+_PORTS: Final = range(1, 2**16)
 _NAME: Final = "init_process_group"
+#: The distribution whose devices are not asked for collectives, as that would import a library for each.
+_WITHOUT_COLLECTIVES: Final = "dispatch-backend-array-api"
 
 #: The group of all processes, and the others with it; each with the numbers of its ranks in that.
 _groups: Final[dict[ProcessGroup, tuple[int, ...]]] = {}
@@ -50,6 +55,8 @@ def is_group() -> bool:
 def default_group(name: str) -> ProcessGroup:
     """Return the group of all processes. Raises ``NoProcessGroupError`` for the function ``name`` where there is none."""
     if not _groups:
+        if all(os.environ.get(each) for each in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")):
+            raise NoProcessGroupError(name, "this process has no group yet", "init_process_group() makes it")
         raise NoProcessGroupError(name)
     return next(iter(_groups))
 
@@ -93,19 +100,36 @@ def init_process_group(
     seconds = limit.total_seconds() if isinstance(limit, timedelta) else float(limit)
     host, port, rank, world_size = _read_method(name, init_method, rank, world_size, store)
     if not 0 <= rank < world_size:
-        raise NoProcessGroupError(_NAME, f"there is no rank {rank} of {world_size}", "ranks count from 0")
+        raise NoProcessGroupError(
+            _NAME,
+            f"there is no rank {rank} of {world_size}",
+            "RANK, or rank=, counts from 0; WORLD_SIZE is their number",
+        )
     if world_size > 1:
         _check_engine(name)
         if store is None:
             store = TCPStore(host, port, world_size, is_master=rank == 0, timeout=seconds)
             _store_is_ours = True
-        if hasattr(store, "enter"):
-            store.enter(rank)
     else:
         store = None
-    made = ProcessGroup(rank, world_size, store, group_name or "default", name, seconds)
-    made.meet(_NAME)
+    try:
+        if hasattr(store, "enter"):
+            store.enter(rank)
+        full_name = _group_name(group_name or "default", rank, store)
+        made = ProcessGroup(rank, world_size, store, full_name, name, seconds)
+        made.meet(_NAME)
+    except BaseException:
+        if _store_is_ours:
+            store.close()
+        _store_is_ours = False
+        raise
     _groups[made] = tuple(range(world_size))
+
+
+def _group_name(name: str, rank: int, store: Any) -> str:
+    """Return a name for the group's keys that no earlier group in a store has: each rank counts its own."""
+    count = 1 if store is None else store.add(f"{name}/groups of {rank}", 1)
+    return name if count == 1 else f"{name}.{count}"
 
 
 def new_group(
@@ -160,6 +184,7 @@ def _leave(world: ProcessGroup) -> None:
     """Leave the store; the process that keeps it goes last, unless another one is gone or takes long."""
     store, deadline = world.store, monotonic() + min(world.timeout, _PATIENCE)
     try:
+        store.stop_listening()  # a process that initializes again waits for the next store
         left = store.add(f"{world.name}/left", 1)
         while world.rank == 0 and left < world.size and not store.lost_ranks() and monotonic() < deadline:
             sleep(_PAUSE)
@@ -193,32 +218,63 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
 def _backend_name(backend: str | None) -> str:
     """Return the backend's name; of several (``cpu:gloo,xpu:xccl``) that of a device with collectives."""
     if backend is None:
-        device = current_accelerator()
-        return "" if device is None else _list_backends().get(device.type, "")
-    names = [each.rpartition(":")[2].strip().lower() for each in str(backend).split(",")]
-    return next((name for name in names if _has_collectives(name)), names[0])
+        found, device = _list_backends(), current_accelerator()
+        if device is not None and device.type in found:
+            return found[device.type]
+        return next(iter(found.values())) if len(found) == 1 else ""
+    pairs = [each.strip().rpartition(":")[::2] for each in str(backend).split(",")]
+    chosen = next((each for device, each in pairs if _has_collectives(each, device)), pairs[0][1])
+    return chosen.strip().lower()
 
 
-def _list_backends() -> dict[str, str]:
-    """Return the names of collectives by the accelerators that have them."""
-    found = {name: find_interface(name).collectives for name in list_accelerators()}
-    return {name: str(getattr(each, "backend", name)) for name, each in found.items() if each is not None}
+def _list_backends(*, load: bool = False) -> dict[str, str]:
+    """Return the names of collectives by the devices that have them: loaded ones, accelerators, with ``load`` all."""
+    states = {"loaded", "installed"} if load else {"loaded"}
+    names = {
+        name
+        for name, each in dc.backends().items()
+        if each.state in states and each.distribution != _WITHOUT_COLLECTIVES
+    }
+    found = {}
+    for name in sorted({*names, *list_accelerators()}):
+        with suppress(dc.DispatchError):  # a plugin that fails
+            collectives = find_interface(name).collectives
+            if collectives is not None:
+                found[name] = str(getattr(collectives, "backend", name)).lower()
+    return found
 
 
-def _has_collectives(backend: str) -> bool:
-    if backend in _list_backends().values():
+def _has_collectives(backend: str, device: str = "") -> bool:
+    """Return whether a device has collectives of a name, or one of that name has any."""
+    device, backend = device.strip(), backend.strip()
+    if device:
+        if not provides(device) or (found := find_interface(device).collectives) is None:
+            return False
+        return backend.lower() in (str(getattr(found, "backend", device)).lower(), device.lower())
+    if not backend:
+        return False
+    if backend.lower() in _list_backends().values():
         return True
-    return bool(backend) and provides(backend) and find_interface(backend).collectives is not None
+    if provides(backend):
+        return find_interface(backend).collectives is not None
+    return backend.lower() in _list_backends(load=True).values()
 
 
 def _check_engine(backend: str) -> None:
     """Raise ``NoProcessGroupError`` unless a device has the collectives of a backend."""
     if _has_collectives(backend):
         return
-    others = ", ".join(f"{name!r} between tensors on {device}" for device, name in _list_backends().items())
+    found = _list_backends(load=True)
+    others = ", ".join(f"{name!r} between tensors on {device}" for device, name in found.items())
+    if backend:
+        reason = f"processes do not communicate here by {backend!r}"
+    elif others:
+        reason = "no backend was named, and the accelerator of this machine has none"
+    else:
+        reason = "no backend was named, and no device that is installed here has one"
     raise NoProcessGroupError(
         _NAME,
-        f"processes do not communicate here by {backend!r}",
+        reason,
         f"run the program in one process; several do by {others}" if others else "run the program in one process",
     )
 
@@ -229,26 +285,40 @@ def _read_method(backend: str, method: str | None, rank: int, world_size: int, s
         return "", 0, max(rank, 0) if world_size == 1 else rank, world_size
     method = method or "env://"
     parts = urlsplit(method)
-    query = {name: int(values[0]) for name, values in parse_qs(parts.query).items() if name in ("rank", "world_size")}
-    rank = rank if rank >= 0 else query.get("rank", -1)
-    world_size = world_size if world_size > 0 else query.get("world_size", -1)
+    query = parse_qs(parts.query)
+    rank = rank if rank >= 0 or "rank" not in query else _number(f"rank in {method!r}", query["rank"][0])
+    if world_size <= 0 and "world_size" in query:
+        world_size = _number(f"world_size in {method!r}", query["world_size"][0])
     if parts.scheme == "tcp":
-        if rank < 0 or world_size < 1 or not parts.hostname or not parts.port:
+        _, _, text = parts.netloc.rpartition(":")
+        if rank < 0 or world_size < 1 or not parts.hostname or text in ("", parts.netloc):
             raise NoProcessGroupError(
                 _NAME, f"{method!r} needs a host, a port, a rank and a world_size", "give rank= and world_size="
             )
-        return parts.hostname, parts.port, rank, world_size
+        return parts.hostname, _number(f"the port in {method!r}", text, _PORTS), rank, world_size
     if parts.scheme != "env":
         raise NoProcessGroupError(
             _NAME, f"there is no way {method!r} to find processes", "use env:// or tcp://host:port"
         )
-    if "RANK" not in os.environ and world_size != 1 and not _has_collectives(backend):
-        raise NoProcessGroupError(_NAME)
-    rank = rank if rank >= 0 else int(_variable(backend, "RANK"))
-    world_size = world_size if world_size > 0 else int(_variable(backend, "WORLD_SIZE"))
+    if "RANK" not in os.environ and world_size != 1:
+        _check_engine(backend)
+    rank = rank if rank >= 0 else _number("RANK", _variable(backend, "RANK"))
+    world_size = world_size if world_size > 0 else _number("WORLD_SIZE", _variable(backend, "WORLD_SIZE"))
     if world_size == 1:
         return "", 0, rank, world_size
-    return _variable(backend, "MASTER_ADDR"), int(_variable(backend, "MASTER_PORT")), rank, world_size
+    port = _number("MASTER_PORT", _variable(backend, "MASTER_PORT"), _PORTS)
+    return _variable(backend, "MASTER_ADDR"), port, rank, world_size
+
+
+def _number(what: str, text: str, known: range | None = None) -> int:
+    """Return a number that a variable or a way tells. Raises ``NoProcessGroupError`` for another text."""
+    try:
+        found = int(text)
+    except ValueError:
+        raise NoProcessGroupError(_NAME, f"{what} is {text!r}, which is no number", "write it in digits") from None
+    if known is not None and found not in known:
+        raise NoProcessGroupError(_NAME, f"{what} is {text!r}", f"it goes from {known[0]} to {known[-1]}")
+    return found
 
 
 def _variable(backend: str, name: str) -> str:

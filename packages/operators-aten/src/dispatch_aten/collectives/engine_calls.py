@@ -12,6 +12,7 @@ from dispatch_core.runtime import note_write, run_at_once
 
 from ..dtypes import ScalarType
 from ..errors import OperatorError
+from .engine_results import check_list, check_made, check_written
 from .groups import ProcessGroup, connection_of
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "count_write",
     "from_numbers",
     "is_dense",
+    "number_shape",
     "reduce",
     "wrap_as",
 ]
@@ -51,6 +53,11 @@ def as_numbers(array: Any) -> Any:
     return _aten.view_as_real(array) if dtype.is_complex else array
 
 
+def number_shape(shape: Sequence[int], dtype: ScalarType) -> list[int]:
+    """Return the shape that the numbers of an array have."""
+    return [*(shape or (1,)), *((2,) if dtype.is_complex else ())]
+
+
 def from_numbers(array: Any, dtype: ScalarType, shape: Sequence[int]) -> Any:
     """Return an array of a dtype and a shape of the numbers that represent it."""
     if dtype is ScalarType.Bool:
@@ -77,6 +84,10 @@ class EngineCalls:
             result = _aten.view(into, list(shape)) if fits else _aten.new_empty(array, list(shape))
         numbers = None if result is None else as_numbers(result)
         found = getattr(self.engine, name)(self.connection, given, *how, numbers)
+        if numbers is not None:
+            check_written(name, self.device, self.engine, found, numbers)
+        else:
+            check_made(name, self.device, self.engine, found, dc.dtype(given), number_shape(shape, self.dtype))
         if result is None:
             return from_numbers(found, self.dtype, shape)
         if into is None:
@@ -84,6 +95,16 @@ class EngineCalls:
         if not is_dense(into):
             _aten.copy_(as_numbers(into), as_numbers(_aten.view(result, list(dc.shape(into)))))
         return into
+
+    def check_exchanged(self, found: object, numbers: Sequence[Any]) -> Sequence[Any]:
+        """Return what the engine has returned for the arrays of numbers that it receives, once it was checked."""
+        arrays = check_list("exchange", self.device, self.engine, found, len(numbers))
+        for each, into in zip(arrays, numbers, strict=True):
+            if self.is_mutable:
+                check_written("exchange", self.device, self.engine, each, into)
+            else:
+                check_made("exchange", self.device, self.engine, each, dc.dtype(into), dc.shape(into))
+        return arrays
 
 
 def as_dense(array: Any) -> Any:

@@ -19,6 +19,7 @@ from dispatch_core.frontends import materialize, run_outside
 from dispatch_core.runtime import note_write, run_at_once
 
 from ..errors import OperatorError
+from .batching import RULES, refuse
 from .checks import (
     check_group,
     check_out,
@@ -172,11 +173,13 @@ def _exchange(
         into = [
             each if is_dense(each) or not first.is_mutable else _aten.new_empty(each, dc.shape(each)) for each in taken
         ]
-        found = first.engine.exchange(
+        numbers = [as_numbers(each) for each in into]
+        returned = first.engine.exchange(
             first.connection,
             list(zip(dense, to_ranks, strict=True)),
-            [(as_numbers(each), rank) for each, rank in zip(into, from_ranks, strict=True)],
+            list(zip(numbers, from_ranks, strict=True)),
         )
+        found = first.check_exchanged(returned, numbers)
         for array, made in zip(taken, into, strict=True):
             if made is not array:
                 _aten.copy_(as_numbers(array), as_numbers(made))
@@ -238,6 +241,10 @@ def define() -> dc.Library:
         name = library.define(schema).partition("::")[2]
         library.impl(name, _KERNELS[name], "CompositeExplicitAutograd")
         dc.register_fake(f"dispatch::{name}", _FAKES[name], lib=library)
+        if name in RULES:
+            dc.register_vmap(f"dispatch::{name}", RULES[name], lib=library)
+        else:
+            library.impl(name, refuse(name), "FuncTorchBatched")
         if name in FORMULAS:
             backward, keep = FORMULAS[name]
             dc.register_autograd(f"dispatch::{name}", backward, setup_context=keep, lib=library)

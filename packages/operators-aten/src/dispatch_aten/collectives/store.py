@@ -15,6 +15,7 @@ from time import monotonic, sleep
 from typing import Any, Final
 
 from .errors import CollectiveError, RankLostError, StoreTimeoutError
+from .store_arguments import as_text, check_key, check_keys, check_number
 from .store_server import StoreServer, pack, unpack
 
 __all__ = ["KEY_VARIABLE", "TCPStore"]
@@ -59,6 +60,9 @@ class TCPStore:
         master_listen_fd: int | None = None,
         use_libuv: bool = True,
     ) -> None:
+        port = check_number("port", port, range(2**16))
+        if world_size is not None:
+            world_size = check_number("world_size", world_size, range(1, 2**31))
         self.host, self._timeout = host_name, _seconds(timeout)
         key = _find_key(host_name)
         self._lock = threading.Lock()
@@ -67,7 +71,10 @@ class TCPStore:
             try:
                 self._server = StoreServer(host_name, port, key)
             except OSError as error:
-                raise CollectiveError(f"a store cannot listen on {host_name}:{port}: {error}") from error
+                raise CollectiveError(
+                    f"a store cannot listen on {host_name}:{port}: {error}",
+                    hint="one process is rank 0; a store that was closed there no longer listens",
+                ) from error
             port = self._server.port
         self.port = port
         self._connection: Any = self._connect(key)
@@ -90,16 +97,16 @@ class TCPStore:
 
     def set(self, key: str, value: str | bytes) -> None:
         """Set the value of a key."""
-        self._ask(["set", key, _text(value)])
+        self._ask(["set", check_key(key), as_text(value)])
 
     def get(self, key: str, timeout: timedelta | float | None = None) -> bytes:
         """Return the value of a key; wait until it is set."""
-        found: str = self._ask_until(["get", key], self._limit(timeout), f"{key!r} is set")
+        found: str = self._ask_until(["get", check_key(key)], self._limit(timeout), f"{key!r} is set")
         return found.encode("latin-1")
 
     def wait(self, keys: Iterable[str], timeout: timedelta | float | None = None) -> None:
         """Wait until all keys are set."""
-        keys = list(keys)
+        keys = check_keys(keys)
         self._ask_until(
             ["await_keys", *keys],
             self._limit(timeout),
@@ -108,19 +115,19 @@ class TCPStore:
 
     def add(self, key: str, amount: int) -> int:
         """Add to the number of a key, 0 at first, and return the sum."""
-        return int(self._ask(["add", key, amount]))
+        return int(self._ask(["add", check_key(key), check_number("amount", amount)]))
 
     def check(self, keys: Iterable[str]) -> bool:
         """Return whether all keys are set."""
-        return bool(self._ask(["check", *keys]))
+        return bool(self._ask(["check", *check_keys(keys)]))
 
     def delete_key(self, key: str) -> bool:
         """Take a key away; return whether it was there."""
-        return bool(self._ask(["delete", key]))
+        return bool(self._ask(["delete", check_key(key)]))
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
         """Set a key whose value is the expected one, or that is not set where ``""`` is expected; return its value."""
-        found: str = self._ask(["compare_set", key, _text(expected_value), _text(desired_value)])
+        found: str = self._ask(["compare_set", check_key(key), as_text(expected_value), as_text(desired_value)])
         return found.encode("latin-1")
 
     def num_keys(self) -> int:
@@ -129,7 +136,7 @@ class TCPStore:
 
     def enter(self, rank: int) -> None:
         """Tell that this process is a rank, so that the others are told when it ends."""
-        self._ask(["enter", rank])
+        self._ask(["enter", check_number("rank", rank, range(2**31))])
         watch = self._connect(_find_key(self.host))
         threading.Thread(target=self._watch, args=(watch,), name="store watch", daemon=True).start()
 
@@ -148,6 +155,10 @@ class TCPStore:
             connection.send_bytes(pack([0, "watch"]))
             while True:
                 self._lost.update(unpack(connection.recv_bytes()))
+
+    def stop_listening(self) -> None:
+        """Take no more processes: those that come find the next store at this address, once there is one."""
+        self._ask(["stop_listening"])
 
     def close(self) -> None:
         """Leave the store; the master's is gone for all."""
@@ -240,10 +251,6 @@ def _result(answer: list[Any]) -> Any:
     if answer[0] == "done":
         return answer[1] if len(answer) > 1 else None
     raise CollectiveError(f"the store refuses this: {' '.join(map(str, answer[1:]))}")
-
-
-def _text(value: str | bytes) -> str:
-    return (value.encode() if isinstance(value, str) else bytes(value)).decode("latin-1")
 
 
 def _seconds(timeout: timedelta | float) -> float:

@@ -8,11 +8,12 @@ A connection that belongs to a rank and ends without a word says that the rank i
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
+from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 from time import monotonic, sleep
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ SLICE: Final = 0.2
 _PATIENCE: Final = 30.0
 #: How long it waits before it takes the next connection, where one has failed.
 _PAUSE: Final = 0.01
+#: How long the end waits for the thread that takes connections.
+_PATIENCE_AT_END: Final = 1.0
 
 
 def pack(message: list[Any]) -> bytes:
@@ -46,29 +49,58 @@ class StoreServer:
 
     def __init__(self, host: str, port: int, key: bytes) -> None:
         self._key = key
-        self._listener = Listener((host, port), backlog=64)
-        self.port: int = self._listener.address[1]
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._listener = socket.create_server((host, port), family=family, backlog=64)  # it may follow another at once
+        self.port: int = self._listener.getsockname()[1]
         self._changed = threading.Condition()
         self._values: dict[str, str] = {}
+        #: The ranks that have entered, each with its connection, and those that are gone.
+        self._entered: dict[int, Connection[Any, Any]] = {}
         self._lost: set[int] = set()
         self._workers = 0
         self._is_open = True
-        threading.Thread(target=self._accept, name="store", daemon=True).start()
+        self._sockets: set[socket.socket] = set()
+        self._acceptor = threading.Thread(target=self._accept, name="store", daemon=True)
+        self._acceptor.start()
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Take no more connections, and end those that there are."""
+        self.stop_listening()
+        with self._changed:
+            for each in self._sockets:
+                with suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+
+    def stop_listening(self) -> None:
+        """Take no more connections; the port is free for another store."""
         self._is_open = False
         with suppress(OSError):
-            self._listener.close()
+            self._listener.shutdown(socket.SHUT_RDWR)  # it wakes the thread that waits for a connection
+        self._listener.close()
+        self._acceptor.join(_PATIENCE_AT_END)
 
     def _accept(self) -> None:
         while self._is_open:
             try:
-                connection: Any = self._listener.accept()
+                made, _ = self._listener.accept()
             except OSError:  # The listener was closed, or a client has gone again.
                 sleep(_PAUSE)
                 continue
-            threading.Thread(target=self._serve, args=(connection,), name="store client", daemon=True).start()
+            threading.Thread(target=self._serve_socket, args=(made,), name="store client", daemon=True).start()
+
+    def _serve_socket(self, made: socket.socket) -> None:
+        made.settimeout(None)
+        with self._changed:
+            if not self._is_open:
+                made.close()
+                return
+            self._sockets.add(made)
+        try:
+            self._serve(Connection(made.dup().detach()))
+        finally:
+            with self._changed:
+                self._sockets.discard(made)
+            made.close()
 
     def _serve(self, connection: Connection[Any, Any]) -> None:
         rank: int | None = None
@@ -78,14 +110,17 @@ class StoreServer:
             while True:
                 number, name, *arguments = unpack(connection.recv_bytes())
                 if name == "leave":
+                    self._forget(rank)
                     rank = None
                     connection.send_bytes(pack([number, "done"]))
                     return
                 if name == "watch":
                     self._tell_lost(connection)
                 if name == "enter":
-                    rank = arguments[0]
-                answer = _COMMANDS[name](self, *arguments) if name in _COMMANDS else ["unknown"]
+                    answer = self._enter(arguments[0], rank, connection)
+                    rank = arguments[0] if answer[0] == "done" else rank
+                else:
+                    answer = _COMMANDS[name](self, *arguments) if name in _COMMANDS else ["unknown"]
                 connection.send_bytes(pack([number, *answer]))
         except (OSError, EOFError, ValueError, TypeError):
             pass  # The process is gone, or it is none of ours.
@@ -93,6 +128,7 @@ class StoreServer:
             connection.close()
             if rank is not None:
                 with self._changed:
+                    self._entered.pop(rank, None)
                     self._lost.add(rank)
                     self._changed.notify_all()
 
@@ -116,9 +152,22 @@ class StoreServer:
             self._changed.wait(left)
         return None
 
-    def _enter(self, rank: int) -> list[Any]:
+    def _enter(self, rank: int, before: int | None, connection: Connection[Any, Any]) -> list[Any]:
         with self._changed:
+            if self._entered.get(rank, connection) is not connection:
+                return ["refused", f"another process is rank {rank} already"]
+            if before != rank:
+                self._forget(before)
+            self._entered[rank] = connection
             self._lost.discard(rank)
+        return ["done"]
+
+    def _forget(self, rank: int | None) -> None:
+        with self._changed:
+            self._entered.pop(-1 if rank is None else rank, None)
+
+    def _stop_listening(self) -> list[Any]:
+        self.stop_listening()
         return ["done"]
 
     def _join(self) -> list[Any]:
@@ -193,7 +242,7 @@ def _is_trusted(connection: Connection[Any, Any], key: bytes) -> bool:
 
 
 _COMMANDS: Final[dict[str, Callable[..., list[Any]]]] = {
-    "enter": StoreServer._enter,
+    "stop_listening": StoreServer._stop_listening,
     "join": StoreServer._join,
     "await_workers": StoreServer._await_workers,
     "set": StoreServer._set,
