@@ -74,11 +74,10 @@ COMPOSED_HERE: Final = frozenset(
     """
     __lshift__.Scalar __lshift__.Tensor __rshift__.Scalar __rshift__.Tensor _pack_padded_sequence _pad_circular addbmm
     addmv addr alias_copy as_strided_copy block_diag channel_shuffle cholesky copysign.Scalar detach_copy diagonal_copy
-    dist expand_copy glu_backward index_reduce ldexp.Tensor ldexp_
-    linalg_householder_product linalg_lu linalg_lu_solve linalg_vander multi_margin_loss mvlgamma nansum narrow_copy
-    native_batch_norm ormqr permute_copy pixel_shuffle pixel_unshuffle polar renorm rot90 scatter.reduce
-    scatter.value_reduce segment_reduce select_copy.int slice_copy.Tensor slice_inverse
-    special_chebyshev_polynomial_t.n_scalar special_chebyshev_polynomial_t.x_scalar
+    dist expand_copy glu_backward index_reduce ldexp.Tensor ldexp_ linalg_householder_product linalg_lu linalg_lu_solve
+    linalg_vander multi_margin_loss mvlgamma nansum narrow_copy native_batch_norm ormqr permute_copy pixel_shuffle
+    pixel_unshuffle polar renorm rot90 scatter.reduce scatter.value_reduce segment_reduce select_copy.int
+    slice_copy.Tensor slice_inverse special_chebyshev_polynomial_t.n_scalar special_chebyshev_polynomial_t.x_scalar
     special_chebyshev_polynomial_u.n_scalar special_chebyshev_polynomial_u.x_scalar
     special_chebyshev_polynomial_v.n_scalar special_chebyshev_polynomial_v.x_scalar
     special_chebyshev_polynomial_w.n_scalar special_chebyshev_polynomial_w.x_scalar
