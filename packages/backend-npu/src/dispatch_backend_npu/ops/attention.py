@@ -13,10 +13,10 @@ from ..aclnn.composition import compose
 from ..aclnn.conditions import is_filled
 from ..aclnn.launch import allocate_result, collected_results, launch
 from ..arrays import AclArray
+from ..late_blocks import array_in
 from .attention_masks import Masking, mask_scores
 from .attention_rows import TIMES, StatisticsBlock, add_logarithms, statistics_of
 from .dropout import MaskBlock, bits_of, draw_bits
-from .late_blocks import array_in
 
 NAME: Final = "_scaled_dot_product_efficient_attention"
 _BACKWARD: Final = f"{NAME}_backward"

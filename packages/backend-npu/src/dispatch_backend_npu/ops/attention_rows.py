@@ -16,7 +16,7 @@ from dispatch_aten.shapes import TensorMeta, contiguous
 
 from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
-from .late_blocks import LateBlock
+from ..late_blocks import LateBlock
 
 TIMES: Final = 8
 """How often the functions write each number of a row."""

@@ -12,7 +12,7 @@ from dispatch_aten.shapes import TensorMeta, cached_rule, contiguous
 from ..aclnn.composition import compose
 from ..aclnn.launch import allocate_result, forbid_collecting, launch
 from ..arrays import AclArray, allocate_array
-from .late_blocks import LateBlock, array_in
+from ..late_blocks import LateBlock, array_in
 from .random import take_offset
 
 _forward_rule: Final = cached_rule("native_dropout")

@@ -18,7 +18,7 @@ __all__ = ["read_statistics"]
 
 
 def _find(log_sumexp: Any) -> list[Any]:
-    """Return the arrays that the memory of ``log_sumexp`` holds, see the backend's ``ops.late_blocks``."""
+    """Return the arrays that the memory of ``log_sumexp`` holds, see the backend's ``late_blocks``."""
     held_for = getattr(log_sumexp.block, "held_for", None)
     return [] if held_for is None else list(held_for(log_sumexp) or ())
 

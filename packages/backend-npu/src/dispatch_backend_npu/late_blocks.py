@@ -7,11 +7,11 @@ from typing import Any
 
 from dispatch_aten.shapes import TensorMeta
 
-from ..aclnn.calls import nbytes_of
-from ..arrays import AclArray, allocate_array
-from ..runtime.allocator import MemoryBlock
-from ..runtime.device import guard
-from ..runtime.stream import Stream, current
+from .aclnn.calls import nbytes_of
+from .arrays import AclArray, allocate_array
+from .runtime.allocator import MemoryBlock
+from .runtime.device import guard
+from .runtime.stream import Stream, current
 
 
 class LateBlock(MemoryBlock):
