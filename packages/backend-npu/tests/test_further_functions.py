@@ -151,7 +151,6 @@ def test_the_smooth_absolute_loss_and_its_gradient(dtype, reduction, beta):
 @pytest.mark.parametrize(
     ("call", "function"),
     [
-        (F.mish, "aclnnMishBackward"),
         (F.hardshrink, "aclnnHardshrinkBackward"),
         (F.softshrink, "aclnnSoftshrinkBackward"),
         (lambda x: F.smooth_l1_loss(x, x.detach() * 2, reduction="none"), "aclnnSmoothL1LossBackward"),
