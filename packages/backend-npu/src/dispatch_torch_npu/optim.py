@@ -1,4 +1,4 @@
-"""``torch_npu.optim``: optimizers under Ascend's names, which are torch's here: a step is a function for each parameter.
+"""``torch_npu.optim``: optimizers under Ascend's names, which are torch's here, with the same arguments in the same places.
 
 Those of papers that torch does not have (LAMB, AdamP, BertAdam, RMSprop as TensorFlow's) are refused by name.
 """
@@ -25,8 +25,6 @@ __all__ = [
     "NpuFusedSGD",
 ]
 
-_Parameters = Iterable[Any]
-
 
 class NpuFusedAdam(torchlike.optim.Adam):
     """Adam (source: ``torch_npu.optim``).
@@ -38,75 +36,24 @@ class NpuFusedAdam(torchlike.optim.Adam):
     tensor([0.9000, 0.9000])
     """
 
-    def __init__(
-        self,
-        params: _Parameters,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        amsgrad: bool = False,
-    ) -> None:
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad)
-
 
 class NpuFusedAdamW(torchlike.optim.AdamW):
     """AdamW (source: ``torch_npu.optim``)."""
-
-    def __init__(
-        self,
-        params: _Parameters,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-    ) -> None:
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad)
 
 
 class NpuFusedSGD(torchlike.optim.SGD):
     """Stochastic gradient descent (source: ``torch_npu.optim``); the learning rate has no default."""
 
-    def __init__(
-        self,
-        params: _Parameters,
-        lr: float,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float = 0,
-        nesterov: bool = False,
-    ) -> None:
-        super().__init__(
-            params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov
-        )
+    def __init__(self, params: Iterable[Any], lr: float, *args: Any, **kwargs: Any) -> None:
+        super().__init__(params, lr, *args, **kwargs)
 
 
 class NpuFusedRMSprop(torchlike.optim.RMSprop):
     """RMSprop (source: ``torch_npu.optim``)."""
 
-    def __init__(
-        self,
-        params: _Parameters,
-        lr: float = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum: float = 0,
-        centered: bool = False,
-    ) -> None:
-        super().__init__(
-            params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, centered=centered
-        )
-
 
 class NpuFusedAdadelta(torchlike.optim.Adadelta):
     """Adadelta (source: ``torch_npu.optim``)."""
-
-    def __init__(
-        self, params: _Parameters, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0
-    ) -> None:
-        super().__init__(params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay)
 
 
 _ABSENT: Final = ("torch has no such optimizer", "torch.optim.AdamW is the usual one in its place")
