@@ -134,8 +134,7 @@ int hccl_run_collective(hccl_call *call) {
         for (uint32_t rank = 0; rank < comm->ranks; rank++)
             memcpy(to + rank * call->count * size, hccl_area(comm, rank), call->count * size);
     } else {
-        const uint64_t begin = !strcmp(call->name, "HcclScatter") ? comm->rank * call->count * size : 0;
-        memcpy(to, hccl_area(comm, call->root) + begin, call->count * size);
+        memcpy(to, hccl_area(comm, call->root), call->count * size);
     }
     comm->collectives = number;
     atomic_store(&mine->done, number);

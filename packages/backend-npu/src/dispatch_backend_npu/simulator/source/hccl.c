@@ -293,28 +293,6 @@ HcclResult HcclCommDestroy(HcclComm comm) {
     FAIL_LAST();
 }
 
-/* HcclGetRankSize and HcclGetRankId: a null pointer for the result is HCCL_E_PTR. */
-HcclResult HcclGetRankSize(HcclComm comm, uint32_t *rankSize) {
-    CALL(HcclGetRankSize);
-    FAIL_FIRST();
-    communicator *found;
-    PASS_ON(communicator_of(scope.name, comm, &found));
-    if (!rankSize) REFUSE(HCCL_E_PTR, "%s: rankSize is a null pointer", scope.name);
-    *rankSize = found->ranks;
-    return 0;
-}
-
-/* As HcclGetRankSize. */
-HcclResult HcclGetRankId(HcclComm comm, uint32_t *rank) {
-    CALL(HcclGetRankId);
-    FAIL_FIRST();
-    communicator *found;
-    PASS_ON(communicator_of(scope.name, comm, &found));
-    if (!rank) REFUSE(HCCL_E_PTR, "%s: rank is a null pointer", scope.name);
-    *rank = found->rank;
-    return 0;
-}
-
 /* HcclGetCommName: room for 128 characters. */
 HcclResult HcclGetCommName(HcclComm comm, char *commName) {
     CALL(HcclGetCommName);
@@ -379,15 +357,6 @@ HcclResult HcclAllReduce(
     return collective(scope.name, sendBuf, count, recvBuf, count, count, dataType, op, true, 0, false, comm, stream);
 }
 
-HcclResult HcclReduce(
-    void *sendBuf, void *recvBuf, uint64_t count, HcclDataType dataType, HcclReduceOp op, uint32_t root, HcclComm comm,
-    aclrtStream stream) {
-    CALL(HcclReduce);
-    FAIL_FIRST();
-    const uint64_t received = rank_of(comm) == root ? count : 0;
-    return collective(scope.name, sendBuf, count, received ? recvBuf : NULL, received, count, dataType, op, true, root, true, comm, stream);
-}
-
 HcclResult HcclBroadcast(void *buf, uint64_t count, HcclDataType dataType, uint32_t root, HcclComm comm, aclrtStream stream) {
     CALL(HcclBroadcast);
     FAIL_FIRST();
@@ -410,14 +379,6 @@ HcclResult HcclReduceScatter(
     FAIL_FIRST();
     const uint64_t all = recvCount * ranks_of(comm);
     return collective(scope.name, sendBuf, all, recvBuf, recvCount, recvCount, dataType, op, true, 0, false, comm, stream);
-}
-
-HcclResult HcclScatter(
-    void *sendBuf, void *recvBuf, uint64_t recvCount, HcclDataType dataType, uint32_t root, HcclComm comm, aclrtStream stream) {
-    CALL(HcclScatter);
-    FAIL_FIRST();
-    const uint64_t sent = rank_of(comm) == root ? recvCount * ranks_of(comm) : 0;
-    return collective(scope.name, sendBuf, sent, recvBuf, recvCount, recvCount, dataType, 0, false, root, true, comm, stream);
 }
 
 HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
