@@ -67,9 +67,16 @@ class AclArray(HasSpec):
         return f"AclArray(shape={self.shape}, strides={self.strides}, dtype={self.dtype}{offset})"
 
 
+def array_in(block: Any, spec: TensorMeta, offset: int = 0) -> AclArray:
+    """Return the array that lies in a block as ``spec`` describes it, ``offset`` elements from its beginning."""
+    array = _new(AclArray)
+    array.block, array.spec, array.storage_offset = block, spec, offset
+    return array
+
+
 def allocate_array(spec: TensorMeta) -> AclArray:
     """Allocate an array as ``spec`` describes it, in a block of its own, with undefined elements."""
-    array = _new(AclArray)
+    array = _new(AclArray)  # as `array_in` does, without a call
     array.block = allocator.allocate(storage_extent(spec.shape, spec.strides) * spec.dtype.itemsize)
     array.spec = spec
     array.storage_offset = 0

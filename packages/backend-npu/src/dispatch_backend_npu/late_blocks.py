@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import Any
 
 from dispatch_aten.shapes import TensorMeta
 
@@ -83,10 +82,3 @@ class LateBlock(MemoryBlock):
         with self._lock:
             for each in self._blocks():
                 each.record_stream(stream)
-
-
-def array_in(block: LateBlock) -> AclArray:
-    """Return the array that a block is the memory of."""
-    array: Any = object.__new__(AclArray)
-    array.block, array.spec, array.storage_offset = block, block._spec, 0
-    return array

@@ -120,9 +120,7 @@ def allocate_result(spec: TensorMeta) -> AclArray:
     """Allocate an array as ``spec`` describes it, with undefined elements."""
     if _thread.launches is None:
         return on_device.allocate_array(spec)
-    array: Any = object.__new__(AclArray)
-    array.block, array.spec, array.storage_offset = PlaceholderBlock(spec), spec, 0
-    return array
+    return on_device.array_in(PlaceholderBlock(spec), spec)
 
 
 def _is_live(kind: str, value: Any) -> bool:

@@ -12,8 +12,7 @@ from dispatch_aten.shapes import cached_rule, contiguous
 from ..aclnn.composition import compose
 from ..aclnn.conditions import is_filled
 from ..aclnn.launch import allocate_result, collected_results, launch
-from ..arrays import AclArray
-from ..late_blocks import array_in
+from ..arrays import AclArray, array_in
 from .attention_masks import Masking, mask_scores
 from .attention_rows import TIMES, StatisticsBlock, add_logarithms, statistics_of
 from .dropout import MaskBlock, bits_of, draw_bits
@@ -130,8 +129,8 @@ def _forward(
         rows = allocate_result(specs[1])
         add_logarithms(rows, largest, sums, is_masked=attn_bias is not None)
     else:
-        rows = array_in(StatisticsBlock(specs[1], (largest, sums), is_masked=attn_bias is not None))
-    kept = allocate_result(specs[2]) if bits is None else array_in(MaskBlock(specs[2], bits, dropout_p))
+        rows = array_in(StatisticsBlock(specs[1], (largest, sums), is_masked=attn_bias is not None), specs[1])
+    kept = allocate_result(specs[2]) if bits is None else array_in(MaskBlock(specs[2], bits, dropout_p), specs[2])
     return out, rows, kept, allocate_result(specs[3])
 
 

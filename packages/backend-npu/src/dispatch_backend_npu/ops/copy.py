@@ -36,10 +36,8 @@ def _as_signed(array: AclArray) -> AclArray:
     signed = _SIGNED.get(array.spec.dtype)
     if signed is None:
         return array
-    view: Any = object.__new__(AclArray)
-    view.block, view.storage_offset = array.block, array.storage_offset
-    view.spec = TensorMeta(array.spec.shape, array.spec.strides, signed)
-    return view
+    spec = TensorMeta(array.spec.shape, array.spec.strides, signed)
+    return arrays.array_in(array.block, spec, array.storage_offset)
 
 
 def _copy_as(spec: TensorMeta, self: AclArray) -> AclArray:

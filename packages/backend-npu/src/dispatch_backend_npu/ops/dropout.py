@@ -11,8 +11,8 @@ from dispatch_aten.shapes import TensorMeta, cached_rule, contiguous
 
 from ..aclnn.composition import compose
 from ..aclnn.launch import allocate_result, forbid_collecting, launch
-from ..arrays import AclArray, allocate_array
-from ..late_blocks import LateBlock, array_in
+from ..arrays import AclArray, allocate_array, array_in
+from ..late_blocks import LateBlock
 from .random import take_offset
 
 _forward_rule: Final = cached_rule("native_dropout")
@@ -63,7 +63,7 @@ def _forward(input: AclArray, p: float, train: bool | None) -> tuple[AclArray, A
     out = allocate_result(spec)
     bits = draw_bits(out, spec.shape or (1,), p)
     launch("aclnnDropoutDoMask", input, bits, p, out)
-    return out, array_in(MaskBlock(mask_spec, bits, p))
+    return out, array_in(MaskBlock(mask_spec, bits, p), mask_spec)
 
 
 def _backward(grad_output: AclArray, mask: AclArray, scale: float) -> AclArray:

@@ -12,7 +12,7 @@ from ..acl.constants import ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL
 from ..aclnn import pools
 from ..aclnn.calls import nbytes_of
 from ..aclnn.descriptors import Descriptors
-from ..arrays import AclArray
+from ..arrays import AclArray, array_in
 from ..runtime import allocator, memory
 from ..runtime.stream import Stream, current
 from .executor import RepeatedExecutor
@@ -67,12 +67,12 @@ class Graph:
                 size = array.block.nbytes if is_whole else nbytes_of(array.spec)
                 block = own[id(array.block)] = allocator.allocate(size)
                 self._given.append((index, block, is_whole))
-            inside[index] = _place(array.spec, block, array.storage_offset if is_whole else 0)
+            inside[index] = array_in(block, array.spec, array.storage_offset if is_whole else 0)
         self._outer = [(index, spec, allocator.allocate(size)) for index, spec, size in schedule.outer]
         arena = allocator.allocate(schedule.arena) if schedule.inner else None
-        self._inner = [(index, _place(spec, arena, start)) for index, spec, start in schedule.inner]
+        self._inner = [(index, array_in(arena, spec, start)) for index, spec, start in schedule.inner]
         for index, spec, block in self._outer:
-            inside[index] = _place(spec, block, 0)
+            inside[index] = array_in(block, spec)
         self._inner += [(index, inside[index]) for index, _, _ in self._outer if index not in schedule.shown]
         self._outer = [each for each in self._outer if each[0] in schedule.shown]
         inside |= dict(self._inner)
@@ -135,7 +135,7 @@ class Graph:
         stream.is_busy = True
         library.call("aclmdlRIExecuteAsync", self._model, stream.pointer)
         for index, spec, block in self._outer:
-            array = values[index] = _place(spec, allocator.allocate(block.nbytes), 0)
+            array = values[index] = array_in(allocator.allocate(block.nbytes), spec)
             memory.copy_on_device(array.block.pointer, block.pointer, block.nbytes, stream)
         for index, array in self._inner:
             if index >= 0:
@@ -156,9 +156,3 @@ def _span(array: AclArray, *, is_whole: bool) -> tuple[int, int]:
     if is_whole:
         return array.block.pointer, array.block.nbytes
     return array.block.pointer + array.storage_offset * array.spec.dtype.itemsize, nbytes_of(array.spec)
-
-
-def _place(spec: Any, block: Any, offset: int) -> AclArray:
-    array: Any = object.__new__(AclArray)
-    array.block, array.spec, array.storage_offset = block, spec, offset
-    return array

@@ -23,7 +23,7 @@ from dispatch_aten.shapes import TensorMeta, contiguous
 from dispatch_core import Device
 
 from ..aclnn.launch import LateDraw
-from ..arrays import AclArray
+from ..arrays import AclArray, array_in
 from ..runtime import allocator, memory
 from ..runtime.stream import Stream
 
@@ -111,10 +111,8 @@ class NumberBlock:
         self.arrays: list[tuple[int, AclArray]] = []
         places: dict[int, Any] = {}
         for position, number in enumerate(numbers):
-            array: Any = object.__new__(AclArray)
-            array.block, array.spec = self._block, number.spec
-            array.storage_offset = position * _SLOT // number.dtype.itemsize
-            self.arrays.append((number.index, array))
+            start = position * _SLOT // number.dtype.itemsize
+            self.arrays.append((number.index, array_in(self._block, number.spec, start)))
             kind, convert = _WRITERS[number.dtype]
             places[number.index] = kind.from_address(self._host.pointer + position * _SLOT), number.read, convert
         drawn = {each.index for draw in draws for each in (draw.seed, draw.offset)}

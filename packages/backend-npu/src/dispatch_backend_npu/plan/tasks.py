@@ -12,7 +12,7 @@ from ..aclnn.calls import CallTemplate, NotTakenError, ScalarParameter
 from ..aclnn.launch import LateDraw, PlaceholderBlock, collect_launches
 from ..aclnn.row_kernels import operator_row
 from ..aclnn.table import OPERATORS, PROTOTYPES
-from ..arrays import AclArray
+from ..arrays import AclArray, array_in
 from ..kernels import BY_HAND, KERNELS, PRIMS
 from ..ops.dropout import MaskBlock
 
@@ -169,9 +169,8 @@ class _LaunchCollector:
             return scalar
         array: Any = self._arrays.get(value.index)
         if array is None:
-            array = self._arrays[value.index] = object.__new__(AclArray)
             block = self._masks.get(value.index, value)
-            array.block, array.spec, array.storage_offset = block, to_spec(value), 0
+            array = self._arrays[value.index] = array_in(block, to_spec(value))
         return array
 
     def _match_results(self, node: Node, results: Sequence[Any]) -> None:
@@ -194,12 +193,11 @@ class _LaunchCollector:
     def _keep_masks(self) -> None:
         """Give the masks that the node has made bits that later nodes find."""
         for index, mask in self._masks.items():
-            bits: Any = None if mask.held is None else mask.held[0]
-            if isinstance(bits.block, PlaceholderBlock):
-                array: Any = object.__new__(AclArray)
-                array.block = next(each for each in self._temporaries if each.index == self._index_of(bits))
-                array.spec, array.storage_offset = bits.spec, 0
-                self._masks[index] = MaskBlock(mask.spec, array, mask.p)
+            for bits in mask.held or ():
+                block: Any = bits.block
+                if isinstance(block, PlaceholderBlock):
+                    kept = next(each for each in self._temporaries if each.index == self._index_of(bits))
+                    self._masks[index] = MaskBlock(mask.spec, array_in(kept, bits.spec), mask.p)
 
     def _to_task(self, function: str, values: Sequence[Any]) -> Task:
         arguments: list[Any] = []
