@@ -224,6 +224,7 @@ def test_the_settings_of_tests_in_an_archive_are_the_roots(root):
     assert theirs.pop("xfail_strict") == str(ours["xfail_strict"]).lower()
     assert {key: value.split("\n") for key, value in theirs.items()} == {
         "minversion": [ours["minversion"]],
+        "markers": ["", *ours["markers"]],
         "filterwarnings": ["", *ours["filterwarnings"]],
         "doctest_optionflags": ours["doctest_optionflags"],
     }
