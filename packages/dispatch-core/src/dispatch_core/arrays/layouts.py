@@ -26,7 +26,7 @@ from .owners import ARRAY_TYPES, KEY_TYPES, TYPE_MASKS, mask_of
 from .types import Array, ArrayType, Dtype
 
 _ARRAY_LAYERS: Final = DispatchKey.Pipeline | DispatchKey.Tracer
-_PREFIXES: Final = ("Sparse", "SparseCsr", "NestedTensor")
+_PREFIXES: Final = ("Sparse", "SparseCsr", "Quantized", "NestedTensor")
 _lock: Final = forkable(Order.TABLE)
 #: class of records → the layout.
 RECORDS: Final[dict[type, TensorLayout]] = {}
@@ -37,7 +37,7 @@ _known: Final[dict[str, TensorLayout]] = {}
 class TensorLayout:
     """A layout of tensors: the key that its tensors have on each device, and the readers of its records.
 
-    ``prefix`` is that of the layout keys ("Sparse", "SparseCsr" or "NestedTensor") and ``record`` a dataclass;
+    ``prefix`` is that of the layout keys ("Sparse", "SparseCsr", "Quantized" or "NestedTensor") and ``record`` a dataclass;
     ``shape``, ``dtype`` and ``strides`` read a record, whose field ``component`` is a tensor that lies where the whole
     does. ``hint`` ends the errors for operators without a kernel for the layout, and ``passed_by`` are the keys of further
     layers that see the calls on the components alone. Where the components have the history (``components_have_history``),

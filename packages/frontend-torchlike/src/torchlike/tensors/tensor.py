@@ -42,7 +42,7 @@ else:
 _ndarray: Final[Any] = np.ndarray
 #: The keys of a device's tensors, of all layouts.
 _META, _CPU = (
-    sum(DispatchKey[f"{prefix}{backend}"] for prefix in ("", "Sparse", "SparseCsr", "NestedTensor"))
+    sum(DispatchKey[f"{prefix}{backend}"] for prefix in ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor"))
     for backend in ("Meta", "CPU")
 )
 
