@@ -48,7 +48,12 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         if cls is Parameter and kind is not Tensor and not type.__instancecheck__(Parameter, data) and _overrides(kind):
             return _make_of_class(data, requires_grad)
         self = super().__new__(cls)
-        if not data.is_sparse:  # which has a history of its own
+        if data.is_quantized and requires_grad:
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients\n"
+                "Hint: Parameter(data, requires_grad=False)"
+            )
+        if not data.is_sparse and not data.is_quantized:  # which have a history of their own
             refuse_layout(data, "Parameter")
         alias = data.detach()
         self._dispatch_data = alias._dispatch_data

@@ -35,7 +35,9 @@ def _check_zero_point(zero_point: int, dtype: ScalarType, name: str) -> None:
     low, high = dtype.bounds
     if not low <= zero_point <= high:
         where = f"below lower bound {low}" if zero_point < low else f"above upper bound {high}"
-        raise RuntimeError(f"{name} zero_point {zero_point} is {where}.".replace(f" {low}.", ".").replace(f" {high}.", "."))
+        raise RuntimeError(
+            f"{name} zero_point {zero_point} is {where}.".replace(f" {low}.", ".").replace(f" {high}.", ".")
+        )
 
 
 @api_boundary
@@ -43,7 +45,8 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: DType) -
     """Return ``round(input / scale) + zero_point`` in a quantized dtype, the nearest number where there is none.
 
     ``input`` is a tensor of float32, or a list of them with tensors of as many scales and zero points. Raises
-    ``RuntimeError`` for another dtype, and for a zero point that the dtype does not have. Source: ``torch.quantize_per_tensor``.
+    ``RuntimeError`` for another dtype, and for a zero point that the dtype does not have.
+    Source: ``torch.quantize_per_tensor``.
 
     >>> import torchlike
     >>> quantize_per_tensor(torchlike.tensor([-1., 0., 1.26]), 0.1, 10, torchlike.quint8).int_repr()

@@ -14,7 +14,7 @@ import dispatch_core as dc
 from dispatch_core.keys import DispatchKey
 
 from ..history.grad_mode import no_grad
-from . import movements, writing
+from . import arithmetic, movements, writing
 from .fallback import compute_dequantized
 
 Rule = Callable[..., Any]
@@ -25,9 +25,7 @@ _RULES: Final[dict[Rule, str]] = {
         " unsafe_split_with_sizes chunk unsafe_chunk tensor_split hsplit vsplit dsplit view _unsafe_view view_as reshape"
         " reshape_as _reshape_alias flatten unflatten ravel narrow_copy atleast_1d atleast_2d atleast_3d"
     ),
-    movements.keep: (
-        "clone contiguous empty_like positive resolve_conj resolve_neg conj _conj lift lift_fresh"
-    ),
+    movements.keep: ("clone contiguous empty_like positive resolve_conj resolve_neg conj _conj lift lift_fresh"),
     movements.move_whole: (
         "transpose t permute movedim moveaxis swapaxes swapdims numpy_T mT matrix_H adjoint mH expand expand_as"
         " broadcast_to as_strided diagonal unfold flip fliplr flipud rot90 repeat tile repeat_interleave index_select index"
@@ -36,6 +34,24 @@ _RULES: Final[dict[Rule, str]] = {
     ),
     movements.rearrange: "transpose_ swapaxes_ swapdims_ t_ unsqueeze_",
     movements.squeeze_in_place: "squeeze_",
+    arithmetic.limit: "relu relu_ relu6 relu6_ hardtanh.default hardtanh_ clamp.default clip.default",
+    arithmetic.apply: ("leaky_relu leaky_relu_ sigmoid.default tanh.default hardsigmoid threshold.default"),
+    arithmetic.calculate: "grid_sampler_2d grid_sampler",
+    arithmetic.calculate_singly: "gelu.default gelu_",
+    arithmetic.take_mean: "mean",
+    arithmetic.compare: "eq ne lt le gt ge not_equal greater greater_equal less less_equal",
+    arithmetic.choose: (
+        "max_pool1d max_pool2d max_pool3d upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d"
+        " _upsample_nearest_exact2d _upsample_nearest_exact3d"
+    ),
+    arithmetic.average: (
+        "avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool2d"
+        " _adaptive_avg_pool3d std.default std.dim std.correction"
+    ),
+    arithmetic.interpolate: "upsample_bilinear2d",
+    arithmetic.join: " ".join(f"{name}.default" for name in "cat concat concatenate stack hstack vstack dstack".split()),
+    arithmetic.write_number: "masked_fill masked_fill_ constant_pad_nd",
+    arithmetic.put: "index_put index_put_ _index_put_impl_",
     writing.copy: "copy_",
     writing.fill: "fill_",
     writing.convert: "_to_copy to type_as",
