@@ -16,7 +16,7 @@ from dispatch_aten.dtypes import ScalarType
 from ..tensors.tensor import Tensor
 from .fallback import compute, compute_dequantized, quantized_in
 from .movements import call, map_results, on_integers, rearrange_integers
-from .numbers import make, quantize_number, requantize, saturate
+from .numbers import dequantize, make, quantize_number, requantize, saturate
 from .tensor import Quantized, become, is_quantized, record_of, with_integers
 
 Rule = Callable[..., Any]
@@ -115,9 +115,15 @@ def choose(op: Any, record: Quantized, *values: Any) -> Any:
 @_of_whole
 def average(op: Any, record: Quantized, *values: Any) -> Any:
     """Average what the integers are above zero's, and round."""
-    wide = _Q.Double if record.dtype is _Q.QInt32 or op.packet.name.endswith("std") else _Q.Float
-    found = on_integers(op, values, lambda integers: integers.to(wide) - record.zero_point)
+    enter = _as_floats(record)
+    found = on_integers(op, values, lambda integers: enter(integers) - record.zero_point)
     return with_integers(record, saturate((found + float(record.zero_point)).round(), record.dtype))
+
+
+@_of_whole
+def deviate(op: Any, record: Quantized, self: Tensor, *rest: Any) -> Any:
+    """Compute the deviation of the numbers in float64, and quantize it as a whole."""
+    return requantize(call(op, (dequantize(record).double(), *rest)), record)
 
 
 @_of_whole
@@ -151,8 +157,6 @@ def align(tensor: Tensor, record: Quantized) -> Quantized:
         raise RuntimeError(f"All dtypes must be the same: there are {record.dtype!r} and {own.dtype!r}")
     if (own.scale, own.zero_point) == (record.scale, record.zero_point):
         return own
-    from .numbers import dequantize
-
     return record_of(requantize(dequantize(own), record))
 
 

@@ -38,6 +38,7 @@ _RULES: Final[dict[Rule, str]] = {
     arithmetic.apply: ("leaky_relu leaky_relu_ sigmoid.default tanh.default hardsigmoid threshold.default"),
     arithmetic.calculate: "grid_sampler_2d grid_sampler",
     arithmetic.calculate_singly: "gelu.default gelu_",
+    arithmetic.deviate: "std.default std.dim std.correction",
     arithmetic.take_mean: "mean",
     arithmetic.compare: "eq ne lt le gt ge not_equal greater greater_equal less less_equal",
     arithmetic.choose: (
@@ -46,10 +47,12 @@ _RULES: Final[dict[Rule, str]] = {
     ),
     arithmetic.average: (
         "avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool2d"
-        " _adaptive_avg_pool3d std.default std.dim std.correction"
+        " _adaptive_avg_pool3d"
     ),
     arithmetic.interpolate: "upsample_bilinear2d",
-    arithmetic.join: " ".join(f"{name}.default" for name in "cat concat concatenate stack hstack vstack dstack".split()),
+    arithmetic.join: " ".join(
+        f"{name}.default" for name in "cat concat concatenate stack hstack vstack dstack".split()
+    ),
     arithmetic.write_number: "masked_fill masked_fill_ constant_pad_nd",
     arithmetic.put: "index_put index_put_ _index_put_impl_",
     writing.copy: "copy_",
