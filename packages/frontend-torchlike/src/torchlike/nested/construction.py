@@ -211,9 +211,7 @@ def _begin_at_zero(ends: Tensor) -> Tensor:
 
 
 @api_boundary
-def narrow(
-    tensor: Tensor, dim: int, start: int | Tensor, length: int | Tensor, layout: layout | None = None
-) -> Tensor:
+def narrow(tensor: Tensor, dim: int, start: int | Tensor, length: int | Tensor, layout: layout | None = None) -> Tensor:
     """Return a part of each row of a strided tensor, in its memory (source: ``torch.nested.narrow``).
 
     ``start`` and ``length`` are numbers, or have one for each row. Only ``dim=1`` and the layout ``torchlike.jagged`` are

@@ -77,7 +77,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
 
 
 def _keeps_class(data: Tensor, wanted: type) -> bool:
-    """Return whether a parameter, or a buffer, has the class of its data: one that overrides functions, or a nested tensor's."""
+    """Return whether a parameter, or a buffer, has the class of its data: one that overrides functions, or is nested."""
     kind: Any = type(data)
     if kind is Tensor or type.__instancecheck__(wanted, data):
         return False
@@ -101,8 +101,8 @@ def _make_of_class(data: Any, requires_grad: bool) -> Any:
 class Buffer(Tensor, metaclass=ParameterMeta):
     """A tensor that a module finds among its attributes, but does not train (source: ``torch.nn.Buffer``).
 
-    Shares memory with ``data``, and has its class where that overrides functions, or is nested tensors'; belongs to the saved state if it is
-    ``persistent``.
+    Shares memory with ``data``, and has its class where that overrides functions, or is that of nested tensors; belongs
+    to the saved state if it is ``persistent``.
     """
 
     __slots__ = ("persistent",)

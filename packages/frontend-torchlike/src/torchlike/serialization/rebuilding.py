@@ -22,10 +22,10 @@ from ..tensors.tensor import Tensor
 from .archive import Archive
 from .arrays import LARGEST_ALIGNMENT, STORAGE_CLASSES, FileStorage, Placed, check_numbers, complete
 from .locations import Locator
+from .nested_tensors import MODULE, DimRange, is_nested, own_attributes, rebuild_nested
 from .opcodes import Global
 from .settings import is_data_skipped
 from .sources import Bytes
-from .nested_tensors import MODULE, DimRange, is_nested, own_attributes, rebuild_nested
 from .sparse_tensors import read_layout, rebuild_sparse
 
 #: Classes of storages by torch's names.
