@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from ..bookkeeping.changes import notify_change
 from ..bookkeeping.transactions import run_outside
@@ -49,6 +49,8 @@ _lock: Final = forkable(Order.TABLE)
 _registering: Final = forkable(Order.LOADING)
 #: class of records → the layout.
 RECORDS: Final[dict[type, TensorLayout]] = {}
+#: The dataclass of a layout's records → the layout.
+_of_record: Final[dict[type, TensorLayout]] = {}
 #: The prefix of a layout's keys → the layout.
 _known: Final[dict[str, TensorLayout]] = {}
 _Register = TypeVar("_Register", bound=Callable[[DispatchKey], object])
@@ -110,7 +112,7 @@ class TensorLayout:
             is_torchs = self.keys_prefix in _PREFIXES
             if not is_torchs:
                 DispatchKey.register_layout(self.keys_prefix)
-            _known[self.keys_prefix] = self
+            _known[self.keys_prefix] = _of_record[record] = self
         #: The Autograd key of the layout's tensors; None where they have that of their device, as sparse ones.
         self.autograd_key = DispatchKey.__members__.get(f"Autograd{self.keys_prefix}")
         self.passed_by = passed_by | _ARRAY_LAYERS
@@ -161,6 +163,21 @@ class TensorLayout:
         key = self.key_for(fields[self.component])
         return (self._types.get(key) or self._make_type(key))(**fields)
 
+    def replace(self, record: Any, **changes: object) -> Array:
+        """Return a record with other values of some fields; the device of its component decides on its class."""
+        return self.make(**{name: changes.get(name, getattr(record, name)) for name in field_names(self.record)})
+
+    def map_components(self, function: Callable[[Any], Any], record: Any) -> Array:
+        """Return a record with the results of ``function`` for its components, all other fields as they are."""
+        return self.replace(
+            record,
+            **{
+                name: function(value)
+                for name in field_names(self.record)
+                if hasattr(value := getattr(record, name), "_dispatch_data")
+            },
+        )
+
     def key_of(self, record: object) -> int:
         """Return the layout key, as a mask, of tensors with this record."""
         return TYPE_MASKS[type(record)]
@@ -187,19 +204,26 @@ class TensorLayout:
         return made
 
 
+def field_names(record: type) -> list[str]:
+    """Return the names of a record's fields, in order."""
+    from dataclasses import fields
+
+    return [each.name for each in fields(record)]
+
+
 def find_layout(value: object) -> TensorLayout | None:
-    """Return the layout of a tensor or a record, or None for an ordinary tensor or array."""
+    """Return the layout of a tensor, a record or a dataclass of records, or None for an ordinary tensor or array."""
+    if isinstance(value, type):
+        return _of_record.get(value)
     return RECORDS.get(type(value)) or RECORDS.get(type(getattr(value, "_dispatch_data", None)))
 
 
 def components_of(value: object) -> list[Any]:
     """Return the tensors that a tensor of a layout, or its record, is made of; none for an ordinary tensor."""
     record = getattr(value, "_dispatch_data", value)
-    if type(record) not in RECORDS:
+    if (layout := RECORDS.get(type(record))) is None:
         return []
-    from dataclasses import fields
-
-    found = [getattr(record, each.name) for each in fields(cast("Any", record))]
+    found = [getattr(record, name) for name in field_names(layout.record)]
     return [each for each in found if hasattr(each, "_dispatch_data")]
 
 
