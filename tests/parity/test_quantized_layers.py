@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any, Final, NoReturn, Self
 
 from dispatch_core import frontends
+from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import warn_caller
 
 from ..tensors.tensor import Tensor
@@ -123,7 +124,7 @@ def compute(op: Any, values: tuple[Any, ...], quantize: Any = None, *, in_blocks
 
 
 def _leave(value: Any, first: Quantized, quantize: Any) -> Any:
-    if not isinstance(value, Tensor) or is_quantized(value) or not value.is_floating_point():
+    if not isinstance(value, Tensor) or value._dispatch_mask & LAYOUTS or not value.is_floating_point():
         return value
     if first.axis is not None and value.shape != first.integers.shape:
         raise RuntimeError(

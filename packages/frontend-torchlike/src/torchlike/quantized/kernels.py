@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core import frontends
 from dispatch_core.keys import DispatchKey
 
 from ..history.grad_mode import no_grad
@@ -64,14 +65,21 @@ _RULES: Final[dict[Rule, str]] = {
 RULES: Final = {name: rule for rule, names in _RULES.items() for name in names.split()}
 
 
-def find_rule(name: str) -> Rule:
-    """Return the rule for an overload; the fallback where there is none.
+def find_rule(name: str) -> Rule | None:
+    """Return the rule for an overload, None where the fallback computes it.
 
-    >>> find_rule("transpose.int").__name__, find_rule("add.Tensor").__name__
-    ('move_whole', 'compute_dequantized')
+    >>> find_rule("transpose.int").__name__, find_rule("add.Tensor")
+    ('move_whole', None)
     """
     base, _, overload = name.partition(".")
-    return RULES.get(f"{base}.{overload or 'default'}") or RULES.get(base) or compute_dequantized
+    return RULES.get(f"{base}.{overload or 'default'}") or RULES.get(base)
+
+
+def _compute(op: Any, *args: Any, **kwargs: Any) -> Any:
+    """Compute an operator of any namespace without a rule; see `fallback`."""
+    parameters = frontends.call_signature(op).parameters
+    with no_grad():
+        return compute_dequantized(op, *args, *(kwargs[each.name] for each in parameters[len(args) :]))
 
 
 class _RuleFactory(dc.KernelFactory):
@@ -79,8 +87,10 @@ class _RuleFactory(dc.KernelFactory):
     answers_for_results = True
 
 
-def _make_factory(name: str) -> dc.KernelFactory:
+def _make_factory(name: str) -> dc.KernelFactory | None:
     rule = find_rule(name)
+    if rule is None:
+        return None
 
     def make(op: Any, keyset: Any) -> Any:
         run = partial(rule, op)
@@ -100,7 +110,9 @@ def register(key: DispatchKey) -> None:
     with dc.registry.transaction(level="backend"):
         library = dc.Library("aten", "IMPL", key.name)
         library.impl_lazily(_make_factory)
-        _libraries.append(library)
+        others = dc.Library("_", "IMPL")
+        others.fallback(_compute, key.name)
+        _libraries.extend([library, others])
 
 
 _libraries: Final[list[dc.Library]] = []
