@@ -116,7 +116,7 @@ def test_missing_names_are_listed_at_the_end_or_at_the_failure(code, missing):
 
 SEVERAL = """
 import contextlib, torch
-for module, name in (("torch.nn", "Liner"), ("torch.distributions.normal", "Frob"), ("torch", "quantize_per_tensor")):
+for module, name in (("torch.nn", "Liner"), ("torch.distributions.normal", "Frob"), ("torch", "quantized_gru_cell")):
     with contextlib.suppress(ImportError):
         exec(f"from {module} import {name}")
 """
@@ -127,7 +127,7 @@ def test_missing_names_are_listed_with_the_nearest_ones_or_the_reason():
     assert status == 0 and [line.strip() for line in errors.splitlines()][1:] == [
         "torch.nn.Liner; did you mean Linear or LazyLinear or Bilinear?",
         "torch.distributions.normal.Frob",
-        "torch.quantize_per_tensor: torch has it, and it is left out, because no tensor is quantized here",
+        "torch.quantized_gru_cell: torch has it, and it is left out, because ops.quantized has operators of quantized tensors, and quantize_per_tensor makes one",
     ]
 
 

@@ -169,6 +169,27 @@ from .values.dtypes import qint8 as qint8
 from .values.dtypes import quint2x4 as quint2x4
 from .values.dtypes import quint4x2 as quint4x2
 from .values.dtypes import quint8 as quint8
+from .values.qschemes import per_channel_affine as per_channel_affine
+from .values.qschemes import per_channel_affine_float_qparams as per_channel_affine_float_qparams
+from .values.qschemes import per_channel_symmetric as per_channel_symmetric
+from .values.qschemes import per_tensor_affine as per_tensor_affine
+from .values.qschemes import per_tensor_symmetric as per_tensor_symmetric
+from .values.qschemes import qscheme as qscheme
+from . import quantized as quantized
+from .quantized.construction import _empty_affine_quantized as _empty_affine_quantized
+from .quantized.construction import _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized
+from .quantized.construction import _make_per_channel_quantized_tensor as _make_per_channel_quantized_tensor
+from .quantized.construction import _make_per_tensor_quantized_tensor as _make_per_tensor_quantized_tensor
+from .quantized.construction import quantize_per_channel as quantize_per_channel
+from .quantized.construction import quantize_per_tensor as quantize_per_tensor
+from .quantized.construction import quantize_per_tensor_dynamic as quantize_per_tensor_dynamic
+from .quantized.methods import dequantize as dequantize
+from .quantized.methods import int_repr as int_repr
+from .quantized.methods import q_per_channel_axis as q_per_channel_axis
+from .quantized.methods import q_per_channel_scales as q_per_channel_scales
+from .quantized.methods import q_per_channel_zero_points as q_per_channel_zero_points
+from .quantized.methods import q_scale as q_scale
+from .quantized.methods import q_zero_point as q_zero_point
 from .values.layouts import jagged as jagged
 from .values.layouts import sparse_bsc as sparse_bsc
 from .values.layouts import sparse_bsr as sparse_bsr
@@ -1575,6 +1596,7 @@ __all__ = [
     "default_generator",
     "deg2rad",
     "deg2rad_",
+    "dequantize",
     "det",
     "detach",
     "detach_",
@@ -1730,6 +1752,7 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "int_repr",
     "inverse",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
@@ -1883,6 +1906,11 @@ __all__ = [
     "pairwise_distance",
     "pca_lowrank",
     "pdist",
+    "per_channel_affine",
+    "per_channel_affine_float_qparams",
+    "per_channel_symmetric",
+    "per_tensor_affine",
+    "per_tensor_symmetric",
     "permute",
     "permute_copy",
     "pi",
@@ -1900,10 +1928,19 @@ __all__ = [
     "prod",
     "promote_types",
     "put",
+    "q_per_channel_axis",
+    "q_per_channel_scales",
+    "q_per_channel_zero_points",
+    "q_scale",
+    "q_zero_point",
     "qint32",
     "qint8",
     "qr",
+    "qscheme",
     "quantile",
+    "quantize_per_channel",
+    "quantize_per_tensor",
+    "quantize_per_tensor_dynamic",
     "quint2x4",
     "quint4x2",
     "quint8",

@@ -12,6 +12,7 @@ from dispatch_aten.dtypes import ScalarType
 from ..creation.factories import FACTORIES
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
+from ..values.dtypes import memory_format
 from . import numbers
 from .construction import choose_parameters
 from .packed import (
@@ -26,6 +27,10 @@ from .tensor import Quantized, is_quantized, record_of, wrap_quantized
 
 aten: Final[Any] = dc.ops.aten
 _INPUT: Final = ScalarType.QUInt8
+#: torch's number for bags that are added up.
+_SUM: Final = 0
+#: How torch's kernels lay results out, by the number of dimensions.
+FORMATS: Final = {1: memory_format.channels_last, 2: memory_format.channels_last, 3: memory_format.channels_last_3d}
 
 
 def _read_input(x: Tensor, name: str) -> Quantized:
@@ -100,9 +105,9 @@ def _prepack(dims: int, transpose: bool, weight: Tensor, bias: Any, *sizes: Any)
     if dims == 1:
         weight = weight.unsqueeze(-2)
         lists = [[start, *each] for start, each in zip((1, 0, 0, 1), lists, strict=True)]
-    weight = weight.contiguous(memory_format=max(dims, 2))
-    kind = Conv3dPackedParamsBase if dims == 3 else Conv2dPackedParamsBase
-    return kind(weight, bias, *lists, groups, transpose)
+    weight = weight.contiguous(memory_format=FORMATS[dims])
+    kind: type[ConvPackedParamsBase] = Conv3dPackedParamsBase if dims == 3 else Conv2dPackedParamsBase
+    return kind(weight, bias, (lists[0], lists[1], lists[2], lists[3]), groups, transpose)
 
 
 def _unpack(dims: int, packed: ConvPackedParamsBase) -> tuple[Tensor, Tensor | None]:
@@ -141,8 +146,7 @@ def _convolve(qx: Tensor, packed: ConvPackedParamsBase, *rest: Any, dims: int, r
     sums = _sum_windows(record, packed, dims)
     shape = [1, -1, *[1] * max(dims, 2)]
     found, factor = scale_sums(sums, record.scale, packed.record.scale, scale, packed.bias(), shape)
-    # As torch's kernels lay their results out.
-    made = (found * factor).contiguous(memory_format=max(dims, 2))
+    made = (found * factor).contiguous(memory_format=FORMATS[dims])
     made = _finish(made, scale, zero_point, record.dtype, relu)
     return made.squeeze(-2) if dims == 1 else made
 
@@ -176,17 +180,14 @@ def _embed_bags(
 ) -> Tensor:
     if pruned_weights or compressed_indices_mapping is not None:
         raise NotImplementedError("embedding_bag_byte: pruned weights are not supported")
-    from ..nn.functional.embeddings import embedding_bag
-
     rows = weight.rows(indices)
     count = rows.shape[0]
     places = FACTORIES["arange"](count, device=indices.device)
     if indices.dim() == 2:
         offsets = FACTORIES["arange"](0, count, indices.shape[1], device=indices.device)
     weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
-    return embedding_bag(
-        places, rows, offsets, mode="sum", per_sample_weights=weights, include_last_offset=include_last_offset
-    )
+    found: Tensor = aten.embedding_bag(rows, places, offsets, False, _SUM, False, weights, include_last_offset)[0]
+    return found
 
 
 def _list_convolutions() -> dict[str, Callable[..., Any]]:

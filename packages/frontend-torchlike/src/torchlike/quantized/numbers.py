@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import QUANTIZED, ScalarType
 
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
-from .tensor import QUANTIZED, Quantized, with_integers, wrap_quantized
+from .tensor import Quantized, with_integers, wrap_quantized
 
 _DOUBLE, _FLOAT = ScalarType.Double, ScalarType.Float
 

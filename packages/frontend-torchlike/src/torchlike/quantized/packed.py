@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ class PackedParams:
     """A weight, and perhaps a bias; a copy or a pickle has the tensors that were packed."""
 
     __module__ = "torchlike.quantized"
-    _wanted: ClassVar[tuple[ScalarType, ...]] = (ScalarType.QInt8,)
+    _wanted = (ScalarType.QInt8,)
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         if not is_quantized(weight) or weight.dtype not in self._wanted:
@@ -66,7 +66,7 @@ class PackedParams:
         return type(self), self.unpack()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({tuple(self._weight.shape)}, {self._weight.qscheme()!r})"
+        return f"{type(self).__name__}({tuple(self._weight.shape)}, {self.record.scheme!r})"
 
 
 class LinearPackedParamsBase(PackedParams):
@@ -91,15 +91,13 @@ class ConvPackedParamsBase(PackedParams):
         self,
         weight: Tensor,
         bias: Tensor | None,
-        stride: list[int],
-        padding: list[int],
-        output_padding: list[int],
-        dilation: list[int],
+        sizes: tuple[list[int], list[int], list[int], list[int]],
         groups: int,
         transpose: bool,
     ) -> None:
         super().__init__(weight, bias)
-        self._sizes = [*stride], [*padding], [*output_padding], [*dilation]
+        #: Steps, padding, padding of the output, steps within the window.
+        self._sizes = sizes
         self._groups, self._transpose = groups, transpose
 
     def stride(self) -> list[int]:
@@ -134,7 +132,7 @@ class ConvPackedParamsBase(PackedParams):
         return found
 
     def __reduce__(self) -> Any:
-        return type(self), (*self.unpack(), *self._sizes, self._groups, self._transpose)
+        return type(self), (*self.unpack(), self._sizes, self._groups, self._transpose)
 
 
 class Conv2dPackedParamsBase(ConvPackedParamsBase):

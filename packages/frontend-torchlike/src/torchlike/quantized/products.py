@@ -25,7 +25,7 @@ BLOCK: Final = 512
 
 
 def multiply(x: Tensor, weight: Tensor) -> Tensor:
-    """Return the product of matrices of integers, which are given as float32, in int32."""
+    """Return the product of matrices of integers in int32; see Note [Exact products in floating point]."""
     inner = x.shape[1]
     total = (x[:, :BLOCK] @ weight[:BLOCK]).to(_INT)
     for start in range(BLOCK, inner, BLOCK):

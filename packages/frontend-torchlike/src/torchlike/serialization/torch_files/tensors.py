@@ -178,7 +178,15 @@ class SavedTensors:
         saved.dtype = value.dtype
         parameters = list_parameters(value, lambda scheme: make_name("torch", str(scheme.__reduce__())))
         storage, offset = Later(lambda: find().write()), Later(lambda: saved.offset_in(find()))
-        facts = storage, offset, saved.shape, Later(lambda: saved.steps), parameters, False, OrderedDict()
+        facts: tuple[Any, ...] = (
+            storage,
+            offset,
+            saved.shape,
+            Later(lambda: saved.steps),
+            parameters,
+            False,
+            OrderedDict(),
+        )
         return _NAMES["_rebuild_qtensor"], facts
 
     def _save(self, value: Tensor) -> Callable[[], WrittenStorage]:
