@@ -46,8 +46,6 @@ class Quantized(LayoutData):
 
     def to_text(self, tensor: Tensor) -> str:
         """Return the numbers and the parameters, as torch does."""
-        from .numbers import dequantize  # which imports this module
-
         notes = [] if tensor.device.type == "cpu" else [f"device='{tensor.device}'"]
         notes += [f"size={tuple(tensor.shape)}", f"dtype={self.dtype!r}", f"quantization_scheme={self.scheme!r}"]
         notes += [f"scale={self.scale}", f"zero_point={self.zero_point}"]
@@ -56,7 +54,7 @@ class Quantized(LayoutData):
         if tensor.is_meta:
             body = "..."
         else:
-            body = write_elements(read_printable(dequantize(self)), len("tensor(")) if tensor.numel() else "[]"
+            body = write_elements(read_printable(tensor.dequantize()), len("tensor(")) if tensor.numel() else "[]"
         return add_notes("tensor(" + body, notes, len("tensor("))
 
 
