@@ -21,7 +21,7 @@ NOT_YET: Final = "it is not written yet"
 
 #: Reason → the pattern of names that are left out for it, with their namespace where it matters.
 _REASONS: Final = {
-    "ops.quantized has operators of quantized tensors, and quantize_per_tensor makes one": (
+    "ops.quantized has operators of quantized tensors": (
         r"quantized_\w+|empty_quantized|fake_quantize_\w+|fused_moving_avg_obs_fake_quant|choose_qparams_optimized|fbgemm_\w+"
         r"|Q(U?)Int\w+Storage"
     ),
