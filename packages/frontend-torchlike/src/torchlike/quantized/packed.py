@@ -9,6 +9,7 @@ import numpy as np
 from dispatch_aten.dtypes import ScalarType
 
 from ..tensors.tensor import Tensor
+from .products import find_units
 from .tensor import Quantized, is_quantized, record_of, wrap_quantized
 
 
@@ -31,6 +32,7 @@ class PackedParams:
         self._weight = wrap_quantized(record.integers, scale, record.zero_point, record.dtype, record.axis)
         self._bias = None if bias is None else bias.detach().to(ScalarType.Float)
         self._cache: Any = None
+        self._units: Any = None
 
     def unpack(self) -> tuple[Tensor, Tensor | None]:
         """Return the weight and the bias."""
@@ -61,6 +63,14 @@ class PackedParams:
             if (isinstance(found, Tensor) and not found.any()) or (not isinstance(found, Tensor) and not found)
             else found
         )
+
+    def units(self, input_scale: float, output_scale: float, shape: list[int]) -> tuple[Tensor | None, Tensor, Tensor]:
+        """Return what `find_units` does, kept for the next call of the same scales."""
+        key = input_scale, output_scale, self._bias
+        if self._units is None or self._units[0][:2] != key[:2] or self._units[0][2] is not self._bias:
+            self._units = key, find_units(input_scale, self.record.scale, output_scale, self._bias, shape)
+        found: tuple[Tensor | None, Tensor, Tensor] = self._units[1]
+        return found
 
     def __reduce__(self) -> Any:
         return type(self), self.unpack()
