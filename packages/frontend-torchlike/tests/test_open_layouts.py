@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ import torchlike
 from dispatch_core.frontends import TensorLayout, components_of, find_layout
 from torchlike.layouts import record_of, wrap
 from torchlike.nn.functional import linear
-from torchlike.utils.pytree import tree_map
+from torchlike.utils.pytree import tree_leaves, tree_map
 
 CALLS: list[str] = []
 
@@ -59,7 +60,7 @@ ROUNDED = TensorLayout(
     dtype=lambda record: torchlike.float32,
     strides=lambda record: dc.strides(record.integers),
     hint="read(record_of(x)) has the numbers",
-    composes=("aten::mse_loss", "aten::silu"),
+    composes=("aten::mse_loss", "aten::silu", "aten::to"),
 )
 #: Another layout of the same prefix.
 TERNARY = TensorLayout(
@@ -92,21 +93,28 @@ def numbers(x):
 def run_rounded(op, *args, **kwargs):
     """Compute with the numbers, and round again; views and writes reach the integers."""
     CALLS.append(op.name)
-    first = next(record_of(each) for each in _leaves(args) if find_layout(each) is ROUNDED)
-    if any(each.alias and not each.is_write for each in op.schema.returns):
-        found = op(record_of(args[0]).integers, *args[1:], **kwargs)
-        return tree_map(lambda each: wrap(ROUNDED.replace(first, integers=each)), found)
-    given, named = tree_map(numbers, (args, kwargs))
-    found = op(*given, **named)
-    if any(each.is_write for each in op.schema.arguments):
-        record_of(args[0]).integers.copy_(record_of(rounded(found, first.step)).integers)
-        return args[0]
-    return tree_map(lambda each: rounded(each, first.step) if each.dtype.is_floating_point else each, found)
+    first = next(record_of(each) for each in tree_leaves((args, kwargs)) if find_layout(each) is ROUNDED)
+    is_view = any(each.alias and not each.is_write for each in op.schema.returns)
+    if is_view or "inplace_view" in op.tags:
+        found = op(*tree_map(integers, args), **kwargs)
+        return tree_map(lambda each: wrap(ROUNDED.replace(first, integers=each)), found) if is_view else args[0]
+    found = op(*tree_map(numbers, args), **tree_map(numbers, kwargs))
+    values = [*args, *(kwargs.get(each.name) for each in op.schema.arguments[len(args) :])]
+    written = [value for value, each in zip(values, op.schema.arguments, strict=True) if each.is_write]
+    for each, value in zip(tree_leaves(written), tree_leaves(found), strict=False):
+        if find_layout(each) is ROUNDED:
+            record_of(each).integers.copy_(integers(rounded(value, record_of(each).step)))
+    if written:
+        return written[0] if len(written) == 1 else tuple(written)
+    return tree_map(lambda each: rounded(each, first.step) if is_number(each) else each, found)
 
 
-def _leaves(args):
-    for each in args:
-        yield from each if isinstance(each, (list, tuple)) else (each,)
+def integers(x):
+    return record_of(x).integers if find_layout(x) is ROUNDED else x
+
+
+def is_number(x):
+    return isinstance(x, torchlike.Tensor) and x.dtype is torchlike.float32
 
 
 @ROUNDED.for_each_key
@@ -277,3 +285,55 @@ def test_a_gradient_of_a_layouts_own_tensor_is_kept_by_its_autograd_key():
 def test_a_prefix_needs_room_and_a_name():
     with pytest.raises(dc.RegistrationError, match="cannot become the prefix"):
         TensorLayout("two words", Ternary, component="signs", shape=len, dtype=len)
+
+
+def test_writes_to_a_tensor_are_counted(x):
+    made = torchlike.ones(2, 2)
+    x.add_(1), torchlike.add(x, x, out=x), x[0].relu_(), torchlike.add(x, x, out=made)
+    assert (x._version, made._version) == (3, 1)
+    x = rounded(torchlike.ones(2)).requires_grad_()
+    y = x * 1
+    z = (y * y).sum()
+    y.relu_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.backward()
+
+
+def test_autocast_casts_a_tensor_to_what_its_layout_makes_of_it(x):
+    with torchlike.autocast("cpu", dtype=torchlike.bfloat16):
+        found = linear(x, torchlike.ones(3, 2))
+    assert found.dtype is torchlike.bfloat16 and found.tolist() == numbers(x).sum(1, keepdim=True).expand(2, 3).tolist()
+
+
+def test_a_module_moves_its_parameters_of_a_layout(x):
+    module = torchlike.nn.Module()
+    module.weight = torchlike.nn.Parameter(x)
+    module.weight.grad = rounded(torchlike.ones(2, 2))
+    module.to("meta")
+    assert find_layout(module.weight) is ROUNDED and module.weight.is_meta and module.weight.grad.is_meta
+    with pytest.raises(RuntimeError, match="layout torchlike.rounded and torchlike.strided"):
+        module.double()
+
+
+def test_files_keep_tensors_of_a_layout_whose_records_are_allowed(x):
+    file = io.BytesIO()
+    kept = torchlike.nn.Parameter(x)
+    torchlike.save({"x": x, "kept": kept}, file)
+    file.seek(0)
+    with pytest.raises(pickle.UnpicklingError, match="Rounded is refused"):
+        torchlike.load(file)
+    file.seek(0)
+    with torchlike.serialization.safe_globals([Rounded]):
+        found = torchlike.load(file)
+    file.seek(0)
+    with pytest.warns(UserWarning, match="weights_only"):
+        trusted = torchlike.load(file, weights_only=False)
+    for each in (found, trusted):
+        assert numbers(each["x"]).tolist() == numbers(x).tolist() and find_layout(each["x"]) is ROUNDED
+        assert isinstance(each["kept"], torchlike.nn.Parameter) and each["kept"].requires_grad
+    assert record_of(found["x"]).integers.data_ptr() == record_of(found["kept"]).integers.data_ptr()
+
+
+def test_functionalize_names_the_layout_that_it_does_not_take(x):
+    with pytest.raises(TypeError, match="functionalize takes no tensors of layout torchlike.rounded"):
+        torchlike.func.functionalize(lambda x: x * 2)(x)

@@ -10,6 +10,7 @@ from weakref import ref
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
+from dispatch_core.frontends import field_names, find_layout
 
 from ..creation.factories import FACTORIES
 from ..history.grad_mode import no_grad
@@ -19,6 +20,7 @@ from ..tensors.arrays import as_subclass
 from ..tensors.overriding_classes import read_slot_names
 from ..tensors.storages import TypedStorage
 from ..tensors.tensor import Tensor
+from ..values.layouts import rebuild
 from .archive import Archive
 from .arrays import LARGEST_ALIGNMENT, STORAGE_CLASSES, FileStorage, Placed, check_numbers, complete
 from .locations import Locator
@@ -104,6 +106,7 @@ class Rebuilder:
             "torch.serialization._get_layout": read_layout,
             f"{MODULE}._rebuild_njt": rebuild_nested,
             "torch._dynamo.decorators._DimRange": DimRange,
+            "torchlike.layouts._rebuild": _rebuild_record,
         }
 
     def load_storage(self, identity: Any) -> SavedStorage:
@@ -255,6 +258,17 @@ def _to_dtype(value: Any) -> ScalarType:
     if not isinstance(value, ScalarType):
         raise ValueError("a dtype is none")
     return value
+
+
+def _rebuild_record(record: Any, fields: Any, requires_grad: Any) -> Tensor:
+    """Return a tensor of a layout, whose class of records the program allows."""
+    if not isinstance(record, type) or type(fields) is not dict or fields.keys() != _names_of(record):
+        raise ValueError("a tensor's layout has other records")
+    return rebuild(record, fields, requires_grad is True)
+
+
+def _names_of(record: type) -> set[str]:
+    return set() if find_layout(record) is None else {*field_names(record)}
 
 
 def _rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:

@@ -80,7 +80,7 @@ class LayoutData(Protocol):
 
     def reduce(self, tensor: Tensor) -> tuple[Any, ...]:
         """Return the function and the arguments that a pickle makes the tensor of: its record's class and fields."""
-        return _rebuild, (_known(self).record, _fields_of(self), tensor.requires_grad)
+        return rebuild, (_known(self).record, _fields_of(self), tensor.requires_grad)
 
     def enter_gradient(self, gradient: Tensor) -> Tensor:
         """Return a gradient of the tensor as its node takes it."""
@@ -139,7 +139,7 @@ def _fields_of(record: object) -> dict[str, Any]:
     return {name: getattr(record, name) for name in field_names(_known(record).record)}
 
 
-def _rebuild(record: type, fields: dict[str, Any], requires_grad: bool) -> Tensor:
+def rebuild(record: type, fields: dict[str, Any], requires_grad: bool) -> Tensor:
     """Return the tensor of a pickled record; raises ``RuntimeError`` where nothing has made its layout known."""
     known = find_layout(record)
     if known is None:

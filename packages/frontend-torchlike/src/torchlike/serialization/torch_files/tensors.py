@@ -27,6 +27,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import contiguous_strides, storage_extent
 from dispatch_core.frontends import Window
+from dispatch_core.keys import LAYOUTS
 
 from ...nn.parameter import Buffer, Parameter
 from ...tensors.arrays import find_owner, read_elements
@@ -34,7 +35,7 @@ from ...tensors.overriding_classes import WRAPPED, is_wrapper, read_slots
 from ...tensors.storages import UntypedStorage
 from ...tensors.tensor import Tensor
 from ...values.dtypes import memory_format
-from ...values.layouts import layout, refuse_layout
+from ...values.layouts import answer, layout
 from ..arrays import STORAGE_CLASSES, numpy_dtype
 from ..memory import find_place
 from ..nested_tensors import MODULE, is_nested, list_arguments
@@ -58,6 +59,8 @@ _NAMES: Final = {
     }.items()
     for name in names.split()
 }
+#: What makes a tensor of a layout that a program has written, of a record's class and fields.
+_REBUILD_RECORD: Final = Name("torchlike.layouts", "_rebuild")
 
 
 class CyclicTensorError(Exception):
@@ -148,7 +151,9 @@ class SavedTensors:
             return _NAMES["_rebuild_sparse_tensor"], (value.layout, parts)
         if is_nested(value):
             return _NAMES["_rebuild_njt"], (list_arguments(value),)
-        refuse_layout(value, "save()")
+        if value._dispatch_mask & LAYOUTS:
+            _, parts = answer(value, "reduce")(value)
+            return _REBUILD_RECORD, parts
         if is_wrapper(value):
             sizes = tuple(value.shape), tuple(value.stride()), value.storage_offset()
             wrapped = type(value), value.dtype, *sizes, value.layout, value.device, value.requires_grad
