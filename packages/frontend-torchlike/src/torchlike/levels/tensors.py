@@ -118,10 +118,10 @@ def _find_type(kind: type[LevelData], keys: int) -> type[LevelData]:
     return found
 
 
-def make_layout_error(tensor: Tensor) -> TypeError:
-    """Return the error for a tensor of a layout whose components are a level's, in a call that the level has to batch."""
+def make_layout_error(tensor: Tensor, fact: str) -> TypeError:
+    """Return the error for a tensor of a layout whose components are a level's; ``fact`` says what that does with them."""
     return TypeError(
-        f"a tensor of layout {layout_of(tensor)} is made of tensors that vmap has batched, which no rule of vmap takes\n"
+        f"a tensor of layout {layout_of(tensor)} is made of tensors that {fact}\n"
         "Hint: map a function of its components, or make the tensor outside of the function"
     )
 
