@@ -1,7 +1,7 @@
-"""Tensors with physical units, as a layout: python units_layout.py
+"""Tensors with physical units, as a layout.
 
-A quantity is a record of an ordinary tensor and a unit. Products multiply units, sums compare them, and an operator without a
-rule is refused. The components have the history, so gradients, pipelines, captured functions and transforms need nothing.
+A quantity is a record of an ordinary tensor and a unit. Products multiply units, sums compare them, and an operator without
+a rule is refused. The components have the history, so gradients, pipelines, captured functions and transforms need nothing.
 `docs/guides/write-a-layout.md` tells how a layout is written.
 """
 

@@ -436,3 +436,9 @@ def test_a_transform_refuses_a_layout_of_its_tensors_that_have_no_history():
     ):
         with pytest.raises(TypeError, match=f"of layout torchlike.rounded is made of tensors that {text}"):
             transform(double)(torchlike.ones(2, 2))
+
+
+def test_a_gradient_of_a_composite_takes_an_ordinary_tensor_beside_one_of_a_layout():
+    x, weight = rounded(torchlike.tensor([[1.0, -2.0], [0.5, 3.0]])), torchlike.ones(2, 2)
+    for call in (lambda x: (x @ weight).sum(), lambda x: linear(x, weight).sum()):
+        assert numbers(torchlike.func.grad(call)(x)).tolist() == [[2.0, 2.0], [2.0, 2.0]]

@@ -119,7 +119,7 @@ class TensorLayout:
         if components_have_history and not is_torchs:
             assert self.autograd_key is not None  # it was registered with the layout's keys
             self.passed_by |= AUTOGRAD & ~self.autograd_key.value
-        notify_change()  # slots of keys that were nobody's
+        notify_change()  # slots of keys that no layout had
 
     def _find_prefix(self) -> str:
         name = self.record.__name__
