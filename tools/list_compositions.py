@@ -206,7 +206,7 @@ def try_layout(layout: ComposedLayout, layer: Layer, device: str) -> Outcome:
         there = weight.to(device)
         try:
             x = layout.make(host.to(device))
-            x = save(layout.records, x) if layer.name == "save" else x
+            x = save(x) if layer.name == "save" else x
             found = layout.read(layer.around(lambda x: (x * 2) @ there)(x))
         except Exception as error:  # noqa: BLE001  # whatever refuses it; the test looks at its class
             return Outcome(type(error).__name__, str(error).partition("\n")[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 import pickle
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
+from dispatch_core.arrays import layouts
 from dispatch_core.frontends import TensorLayout, components_of, find_layout
 from torchlike.layouts import record_of, wrap
 from torchlike.nn.functional import linear
@@ -83,7 +83,16 @@ HISTORY = TensorLayout(
 )
 
 
-def rounded(values, step=0.5):
+CHECKED = TensorLayout(
+    "Checked",
+    Checked,
+    component="value",
+    shape=lambda record: dc.shape(record.value),
+    dtype=lambda record: record.value.dtype,
+)
+
+
+def make_rounded(values, step=0.5):
     return wrap(ROUNDED.make(integers=(values / step).round().clamp(-128, 127).to(torchlike.int8), step=step))
 
 
@@ -104,10 +113,10 @@ def run_rounded(op, *args, **kwargs):
     written = [value for value, each in zip(values, op.schema.arguments, strict=True) if each.is_write]
     for each, value in zip(tree_leaves(written), tree_leaves(found), strict=False):
         if find_layout(each) is ROUNDED:
-            record_of(each).integers.copy_(integers(rounded(value, record_of(each).step)))
+            record_of(each).integers.copy_(integers(make_rounded(value, record_of(each).step)))
     if written:
         return written[0] if len(written) == 1 else tuple(written)
-    return tree_map(lambda each: rounded(each, first.step) if is_number(each) else each, found)
+    return tree_map(lambda each: make_rounded(each, first.step) if is_number(each) else each, found)
 
 
 def integers(x):
@@ -139,7 +148,7 @@ def _register_logged(key):
 @pytest.fixture
 def x():
     CALLS.clear()
-    return rounded(torchlike.tensor([[1.0, -2.0], [0.5, 3.0]]))
+    return make_rounded(torchlike.tensor([[1.0, -2.0], [0.5, 3.0]]))
 
 
 def test_each_layout_has_keys_of_its_own(x):
@@ -180,7 +189,7 @@ def test_a_fallback_comes_before_composites(x):
     found = linear(x, x)
     assert (
         CALLS == ["aten::linear"]
-        and numbers(found).tolist() == numbers(rounded(linear(numbers(x), numbers(x)))).tolist()
+        and numbers(found).tolist() == numbers(make_rounded(linear(numbers(x), numbers(x)))).tolist()
     )
     CALLS.clear()
     torchlike.nn.functional.gelu(x), torchlike.relu(x), x @ x, torchlike.cat([x, x])
@@ -217,17 +226,17 @@ def test_the_results_of_a_fallback_are_checked_in_every_call(call, text, times):
         shape=lambda each: dc.shape(each.value),
         dtype=lambda each: each.value.dtype,
     )
-    given = wrap(checked.make(value=torchlike.ones(2, 2)))
+    given = wrap(CHECKED.make(value=torchlike.ones(2, 2)))
     good = [times - 1]
 
     def run(op, *args, **kwargs):
         good[0] -= 1
         if good[0] >= 0:
             return args[0]
-        return "text" if "add" in op.name else wrap(checked.make(value=torchlike.ones(2, 2)))
+        return "text" if "add" in op.name else wrap(CHECKED.make(value=torchlike.ones(2, 2)))
 
     with dc.Library("_", "IMPL") as library:
-        library.fallback(run, checked.key_on("cpu"))
+        library.fallback(run, CHECKED.key_on("cpu"))
         for _ in range(times - 1):
             call(given)
         with pytest.raises(dc.KernelResultError, match=text):
@@ -247,6 +256,22 @@ def test_copies_pickles_and_parameters_come_from_the_fields(x):
     assert module.state_dict()["kept"].layout is x.layout and repr(x.layout) == "torchlike.rounded"
     there = ROUNDED.map_components(lambda each: each.to("meta"), record_of(x))
     assert wrap(there).is_meta and components_of(there)[0].is_meta
+
+
+@pytest.mark.parametrize("options", [{}, {"format": "safetensors"}])
+def test_files_keep_the_fields(x, options, tmp_path):
+    given = {"x": x, "parameter": torchlike.nn.Parameter(x), "again": x}
+    torchlike.save(given, tmp_path / "x.pt", **options)
+    found = torchlike.load(tmp_path / "x.pt")
+    assert found["x"] is found["again"] and isinstance(found["parameter"], torchlike.nn.Parameter)
+    assert find_layout(found["x"]) is ROUNDED and numbers(found["parameter"]).tolist() == numbers(x).tolist()
+
+
+def test_a_file_of_a_layout_that_is_not_there_is_refused(x, tmp_path, monkeypatch):
+    torchlike.save(x, tmp_path / "x.pt")
+    monkeypatch.delitem(layouts._of_record, Rounded)
+    with pytest.raises(Exception, match=r"records of .*Rounded, which no layout has that this program has made"):
+        torchlike.load(tmp_path / "x.pt")
 
 
 def test_what_an_array_alone_answers_is_refused_with_the_layouts_hint(x):
@@ -276,7 +301,7 @@ def test_transforms_take_tensors_of_a_layout(x):
 
 
 def test_a_gradient_of_a_layouts_own_tensor_is_kept_by_its_autograd_key():
-    x = rounded(torchlike.ones(2)).requires_grad_()
+    x = make_rounded(torchlike.ones(2)).requires_grad_()
     y = (x * 2).sum()
     assert y.requires_grad
     y.backward()
@@ -292,7 +317,7 @@ def test_writes_to_a_tensor_are_counted(x):
     made = torchlike.ones(2, 2)
     x.add_(1), torchlike.add(x, x, out=x), x[0].relu_(), torchlike.add(x, x, out=made)
     assert (x._version, made._version) == (3, 1)
-    x = rounded(torchlike.ones(2)).requires_grad_()
+    x = make_rounded(torchlike.ones(2)).requires_grad_()
     y = x * 1
     z = (y * y).sum()
     y.relu_()
@@ -309,30 +334,11 @@ def test_autocast_casts_a_tensor_to_what_its_layout_makes_of_it(x):
 def test_a_module_moves_its_parameters_of_a_layout(x):
     module = torchlike.nn.Module()
     module.weight = torchlike.nn.Parameter(x)
-    module.weight.grad = rounded(torchlike.ones(2, 2))
+    module.weight.grad = make_rounded(torchlike.ones(2, 2))
     module.to("meta")
     assert find_layout(module.weight) is ROUNDED and module.weight.is_meta and module.weight.grad.is_meta
     with pytest.raises(RuntimeError, match=r"layout torchlike\.rounded and torchlike\.strided"):
         module.double()
-
-
-def test_files_keep_tensors_of_a_layout_whose_records_are_allowed(x):
-    file = io.BytesIO()
-    kept = torchlike.nn.Parameter(x)
-    torchlike.save({"x": x, "kept": kept}, file)
-    file.seek(0)
-    with pytest.raises(pickle.UnpicklingError, match="Rounded is refused"):
-        torchlike.load(file)
-    file.seek(0)
-    with torchlike.serialization.safe_globals([Rounded]):
-        found = torchlike.load(file)
-    file.seek(0)
-    with pytest.warns(UserWarning, match="weights_only"):
-        trusted = torchlike.load(file, weights_only=False)
-    for each in (found, trusted):
-        assert numbers(each["x"]).tolist() == numbers(x).tolist() and find_layout(each["x"]) is ROUNDED
-        assert isinstance(each["kept"], torchlike.nn.Parameter) and each["kept"].requires_grad
-    assert record_of(found["x"]).integers.data_ptr() == record_of(found["kept"]).integers.data_ptr()
 
 
 def test_functionalize_names_the_layout_that_it_does_not_take(x):
@@ -439,6 +445,6 @@ def test_a_transform_refuses_a_layout_of_its_tensors_that_have_no_history():
 
 
 def test_a_gradient_of_a_composite_takes_an_ordinary_tensor_beside_one_of_a_layout():
-    x, weight = rounded(torchlike.tensor([[1.0, -2.0], [0.5, 3.0]])), torchlike.ones(2, 2)
+    x, weight = make_rounded(torchlike.tensor([[1.0, -2.0], [0.5, 3.0]])), torchlike.ones(2, 2)
     for call in (lambda x: (x @ weight).sum(), lambda x: linear(x, weight).sum()):
         assert numbers(torchlike.func.grad(call)(x)).tolist() == [[2.0, 2.0], [2.0, 2.0]]

@@ -53,7 +53,7 @@ def _make_front(op: Any, keyset: Any) -> Callable[..., Any]:
 
 
 def _stands_for_components(tensor: Any, level: Any) -> bool:
-    """Return whether a layout's tensor has the history of components of which one is a level's."""
+    """Return whether a layout's tensor is taken by its components: see Note [Layouts of a level's tensors]."""
     layout = frontends.find_layout(tensor)
     if layout is None or not layout.components_have_history or tensor._dispatch_mask & NESTED:
         return False

@@ -9,8 +9,7 @@ from weakref import ref
 
 import numpy as np
 
-from dispatch_aten.dtypes import ScalarType
-from dispatch_core.frontends import field_names, find_layout
+from dispatch_aten.dtypes import QUANTIZED, ScalarType
 
 from ..creation.factories import FACTORIES
 from ..history.grad_mode import no_grad
@@ -20,12 +19,13 @@ from ..tensors.arrays import as_subclass
 from ..tensors.overriding_classes import read_slot_names
 from ..tensors.storages import TypedStorage
 from ..tensors.tensor import Tensor
-from ..values.layouts import rebuild
 from .archive import Archive
 from .arrays import LARGEST_ALIGNMENT, STORAGE_CLASSES, FileStorage, Placed, check_numbers, complete
 from .locations import Locator
 from .nested_tensors import MODULE, DimRange, is_nested, own_attributes, rebuild_nested
 from .opcodes import Global
+from .quantized_tensors import rebuild_quantized
+from .record_tensors import rebuild_record
 from .settings import is_data_skipped
 from .sources import Bytes
 from .sparse_tensors import read_layout, rebuild_sparse
@@ -98,6 +98,7 @@ class Rebuilder:
             f"{_PREFIX}meta_tensor_no_storage": _rebuild_meta,
             f"{_PREFIX}parameter": _rebuild_parameter,
             f"{_PREFIX}parameter_with_state": _rebuild_parameter_with_state,
+            f"{_PREFIX}qtensor": self._rebuild_quantized,
             f"{_PREFIX}sparse_tensor": rebuild_sparse,
             f"{_PREFIX}tensor": self._rebuild_tensor,
             f"{_PREFIX}tensor_v2": self._rebuild_tensor,
@@ -105,8 +106,8 @@ class Rebuilder:
             f"{_PREFIX}wrapper_subclass": self._rebuild_wrapper,
             "torch.serialization._get_layout": read_layout,
             f"{MODULE}._rebuild_njt": rebuild_nested,
+            "torch.layouts.rebuild_record": rebuild_record,
             "torch._dynamo.decorators._DimRange": DimRange,
-            "torchlike.layouts._rebuild": _rebuild_record,
         }
 
     def load_storage(self, identity: Any) -> SavedStorage:
@@ -150,6 +151,25 @@ class Rebuilder:
         if not isinstance(storage, SavedStorage):
             raise ValueError("a tensor has no storage")
         return self._make(storage, storage.dtype, offset, size, stride, requires_grad, metadata)
+
+    def _rebuild_quantized(
+        self,
+        storage: Any,
+        offset: Any,
+        size: Any,
+        stride: Any,
+        parameters: Any,
+        requires_grad: Any = False,
+        hooks: Any = None,
+    ) -> Tensor:
+        """Return a quantized tensor, whose storage has its dtype."""
+        if not isinstance(storage, SavedStorage):
+            raise ValueError("a tensor has no storage")
+        integers = QUANTIZED.get(storage.dtype)
+        if integers is None:
+            raise ValueError("a quantized tensor has a storage of other numbers")
+        made = self._make(storage, integers, offset, size, stride, False, None)
+        return rebuild_quantized(made, storage.dtype, parameters)
 
     def _rebuild_tensor_v3(
         self,
@@ -258,17 +278,6 @@ def _to_dtype(value: Any) -> ScalarType:
     if not isinstance(value, ScalarType):
         raise ValueError("a dtype is none")
     return value
-
-
-def _rebuild_record(record: Any, fields: Any, requires_grad: Any) -> Tensor:
-    """Return a tensor of a layout, whose class of records the program allows."""
-    if not isinstance(record, type) or type(fields) is not dict or fields.keys() != _names_of(record):
-        raise ValueError("a tensor's layout has other records")
-    return rebuild(record, fields, requires_grad is True)
-
-
-def _names_of(record: type) -> set[str]:
-    return set() if find_layout(record) is None else {*field_names(record)}
 
 
 def _rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
