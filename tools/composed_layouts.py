@@ -56,6 +56,9 @@ def _define(name: str, record: type, **options: Any) -> ComposedLayout:
     def read(value: Any) -> Any:
         return record_of(value).doubled / 2 if find_layout(value) is known else value
 
+    def open_record(value: Any) -> Any:
+        return record_of(value).doubled if find_layout(value) is known else value
+
     def store(value: Any) -> Any:
         is_number = isinstance(value, torch.Tensor) and value.is_floating_point()
         return wrap(known.make(doubled=value * 2)) if is_number else value
