@@ -219,13 +219,6 @@ def test_views_reach_the_integers(x):
 )
 @pytest.mark.parametrize("times", [1, 3])
 def test_the_results_of_a_fallback_are_checked_in_every_call(call, text, times):
-    checked = TensorLayout(
-        "Checked",
-        Checked,
-        component="value",
-        shape=lambda each: dc.shape(each.value),
-        dtype=lambda each: each.value.dtype,
-    )
     given = wrap(CHECKED.make(value=torchlike.ones(2, 2)))
     good = [times - 1]
 
