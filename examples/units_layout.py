@@ -8,7 +8,6 @@ a rule is refused. The components have the history, so gradients, pipelines, cap
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -32,9 +31,9 @@ class Unit:
     powers: tuple[tuple[str, Fraction], ...] = ()
 
     def __mul__(self, other: Unit) -> Unit:
-        found = Counter(dict(self.powers))
+        found = dict(self.powers)
         for name, power in other.powers:
-            found[name] += power
+            found[name] = found.get(name, Fraction(0)) + power
         return Unit(tuple(sorted((name, power) for name, power in found.items() if power)))
 
     def __pow__(self, exponent: float) -> Unit:
@@ -79,7 +78,7 @@ def quantity(value: Any, **powers: int) -> torch.Tensor:
     return wrap(LAYOUT.make(value=torch.as_tensor(value), unit=unit))
 
 
-def unit_of(value: object) -> Unit:
+def unit_of(value: Any) -> Unit:
     """Return the unit of a tensor; that of an ordinary one, or of a number, is 1."""
     return record_of(value).unit if find_layout(value) is LAYOUT else Unit()
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -98,9 +99,7 @@ def open_device(device: str) -> AbstractContextManager[Any]:
     """Return a block in which a device of the tables is there."""
     if device == "cpu":
         return nullcontext()
-    from paired_devices import register  # a tool that lists needs no device of tests
-
-    found: AbstractContextManager[Any] = register()
+    found: AbstractContextManager[Any] = import_module("paired_devices").register()
     return found
 
 

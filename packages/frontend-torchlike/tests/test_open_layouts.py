@@ -441,3 +441,8 @@ def test_a_gradient_of_a_composite_takes_an_ordinary_tensor_beside_one_of_a_layo
     x, weight = make_rounded(torchlike.tensor([[1.0, -2.0], [0.5, 3.0]])), torchlike.ones(2, 2)
     for call in (lambda x: (x @ weight).sum(), lambda x: linear(x, weight).sum()):
         assert numbers(torchlike.func.grad(call)(x)).tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_a_component_is_an_ordinary_tensor(x):
+    with pytest.raises(dc.ArgumentError, match="a tensor with the record Rounded is not an array"):
+        TERNARY.make(signs=x)

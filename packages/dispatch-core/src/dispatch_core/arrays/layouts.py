@@ -134,8 +134,10 @@ class TensorLayout:
         for key in keys_of(mask):
             if key.kind == "device" and key.backend:
                 return self._keys.setdefault(mask, DispatchKey[self.keys_prefix + key.backend])
+        inner = find_layout(component)
+        what = type(component).__qualname__ if inner is None else f"a tensor with the record {inner.record.__qualname__}"
         raise ArgumentError(
-            f"TensorLayout({self.prefix!r}): {type(component).__qualname__} is not an array of a device with layout keys",
+            f"TensorLayout({self.prefix!r}): {what} is not an array of a device with layout keys",
             hint="the components are ordinary tensors",
         )
 
