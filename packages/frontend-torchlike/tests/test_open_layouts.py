@@ -446,3 +446,14 @@ def test_a_gradient_of_a_composite_takes_an_ordinary_tensor_beside_one_of_a_layo
 def test_a_component_is_an_ordinary_tensor(x):
     with pytest.raises(dc.ArgumentError, match="a tensor with the record Rounded is not an array"):
         TERNARY.make(signs=x)
+
+
+def test_what_cannot_be_a_layout_or_its_record_is_refused(x):
+    options = {"shape": len, "dtype": len}
+    with pytest.raises(dc.ArgumentError, match="records of Rounded have no field 'values'"):
+        TensorLayout("Other", Rounded, component="values", **options)
+    with pytest.raises(dc.RegistrationError, match="Rounded is the record of another layout"):
+        TensorLayout("Other", Rounded, component="integers", **options)
+    with pytest.raises(dc.ArgumentError, match=r"make\(\) takes the field 'integers'"):
+        ROUNDED.make(step=1.0)
+    assert numbers(wrap(Rounded(record_of(x).integers, 0.25))).tolist() == (numbers(x) / 2).tolist()

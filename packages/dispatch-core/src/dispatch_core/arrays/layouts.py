@@ -33,7 +33,7 @@ from typing import Any, Final, TypeVar
 
 from ..bookkeeping.changes import notify_change
 from ..bookkeeping.transactions import run_outside
-from ..errors import ArgumentError, NoKernelError
+from ..errors import ArgumentError, NoKernelError, RegistrationError
 from ..forks import Order, forkable
 from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, DispatchKey, keys_of
 from ..lazy_text import repr_by_attributes
@@ -66,7 +66,8 @@ class TensorLayout:
     before the layout's fallback would have them. ``passed_by`` are the keys of further layers that see the calls on the
     components alone. Where the components have the history (``components_have_history``), kernels' results stay as they were
     made; else they are fresh tensors, whose history the Autograd kernel keeps. Raises ``ArgumentError`` for a record that is
-    not a dataclass, ``RegistrationError`` for a prefix that cannot begin keys.
+    not a dataclass, or has no such component, ``RegistrationError`` for a prefix that cannot begin keys, and for the record of
+    another layout.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -98,6 +99,10 @@ class TensorLayout:
 
         if not isinstance(record, type) or not is_dataclass(record):
             raise ArgumentError(f"TensorLayout({prefix!r}): the record must be a dataclass, not {record!r}")
+        if component not in field_names(record):
+            raise ArgumentError(
+                f"TensorLayout({prefix!r}): records of {record.__qualname__} have no field {component!r}"
+            )
         self.prefix, self.record, self.component, self.hint = prefix, record, component, hint
         self.components_have_history = components_have_history
         self._composes = frozenset([composes] if isinstance(composes, str) else composes)
@@ -107,6 +112,10 @@ class TensorLayout:
         self._keys: dict[int, DispatchKey] = {}
         self._registrars: list[Callable[[DispatchKey], object]] = []
         with _lock:
+            if record in _of_record:
+                raise RegistrationError(
+                    f"TensorLayout({prefix!r}): {record.__qualname__} is the record of another layout"
+                )
             #: The prefix that the layout's own keys have.
             self.keys_prefix = self._find_prefix()
             is_torchs = self.keys_prefix in _PREFIXES
@@ -135,7 +144,9 @@ class TensorLayout:
             if key.kind == "device" and key.backend:
                 return self._keys.setdefault(mask, DispatchKey[self.keys_prefix + key.backend])
         inner = find_layout(component)
-        what = type(component).__qualname__ if inner is None else f"a tensor with the record {inner.record.__qualname__}"
+        what = (
+            type(component).__qualname__ if inner is None else f"a tensor with the record {inner.record.__qualname__}"
+        )
         raise ArgumentError(
             f"TensorLayout({self.prefix!r}): {what} is not an array of a device with layout keys",
             hint="the components are ordinary tensors",
@@ -162,6 +173,10 @@ class TensorLayout:
 
     def make(self, **fields: object) -> Array:
         """Return a record of these components; the device of the first decides on its class."""
+        if self.component not in fields:
+            raise ArgumentError(
+                f"TensorLayout({self.prefix!r}): make() takes the field {self.component!r}, the component"
+            )
         key = self.key_for(fields[self.component])
         return (self._types.get(key) or self._make_type(key))(**fields)
 
