@@ -452,8 +452,6 @@ def test_what_cannot_be_a_layout_or_its_record_is_refused(x):
     options = {"shape": len, "dtype": len}
     with pytest.raises(dc.ArgumentError, match="records of Rounded have no field 'values'"):
         TensorLayout("Other", Rounded, component="values", **options)
-    with pytest.raises(dc.RegistrationError, match="Rounded is the record of another layout"):
-        TensorLayout("Other", Rounded, component="integers", **options)
     with pytest.raises(dc.ArgumentError, match=r"make\(\) takes the field 'integers'"):
         ROUNDED.make(step=1.0)
     assert numbers(wrap(Rounded(record_of(x).integers, 0.25))).tolist() == (numbers(x) / 2).tolist()

@@ -33,7 +33,7 @@ from typing import Any, Final, TypeVar
 
 from ..bookkeeping.changes import notify_change
 from ..bookkeeping.transactions import run_outside
-from ..errors import ArgumentError, NoKernelError, RegistrationError
+from ..errors import ArgumentError, NoKernelError
 from ..forks import Order, forkable
 from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, DispatchKey, keys_of
 from ..lazy_text import repr_by_attributes
@@ -66,8 +66,7 @@ class TensorLayout:
     before the layout's fallback would have them. ``passed_by`` are the keys of further layers that see the calls on the
     components alone. Where the components have the history (``components_have_history``), kernels' results stay as they were
     made; else they are fresh tensors, whose history the Autograd kernel keeps. Raises ``ArgumentError`` for a record that is
-    not a dataclass, or has no such component, ``RegistrationError`` for a prefix that cannot begin keys, and for the record of
-    another layout.
+    not a dataclass, or has no such component, ``RegistrationError`` for a prefix that cannot begin keys.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -112,10 +111,6 @@ class TensorLayout:
         self._keys: dict[int, DispatchKey] = {}
         self._registrars: list[Callable[[DispatchKey], object]] = []
         with _lock:
-            if record in _of_record:
-                raise RegistrationError(
-                    f"TensorLayout({prefix!r}): {record.__qualname__} is the record of another layout"
-                )
             #: The prefix that the layout's own keys have.
             self.keys_prefix = self._find_prefix()
             is_torchs = self.keys_prefix in _PREFIXES
