@@ -455,3 +455,20 @@ def test_what_cannot_be_a_layout_or_its_record_is_refused(x):
     with pytest.raises(dc.ArgumentError, match=r"make\(\) takes the field 'integers'"):
         ROUNDED.make(step=1.0)
     assert numbers(wrap(Rounded(record_of(x).integers, 0.25))).tolist() == (numbers(x) / 2).tolist()
+
+
+def test_a_transform_refuses_a_result_of_a_layout_of_its_tensors():
+    def make(value):
+        return wrap(HISTORY.make(value=value))
+
+    value = torchlike.tensor(2.0)
+    for call in (
+        lambda: torchlike.func.grad(make)(value),
+        lambda: torchlike.func.vjp(make, value),
+        lambda: torchlike.func.jvp(make, (value,), (value,)),
+        lambda: torchlike.func.vmap(make)(torchlike.ones(2)),
+    ):
+        with pytest.raises(
+            TypeError, match=r"a result of layout torchlike\.logged is made of tensors of the transform"
+        ):
+            call()

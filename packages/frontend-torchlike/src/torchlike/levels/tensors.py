@@ -126,6 +126,20 @@ def make_layout_error(tensor: Tensor, fact: str) -> TypeError:
     )
 
 
+def refuse_layouts(results: Iterable[Any], level: TransformLevel) -> None:
+    """Refuse results of a layout whose components are the level's: a transform takes out its own tensors alone.
+
+    Raises ``TypeError``.
+    """
+    for each in results:
+        mask = each._dispatch_mask if isinstance(each, Tensor) else 0
+        if mask & LAYOUTS and not mask & NESTED and any(map(level.owns, frontends.components_of(each))):
+            raise TypeError(
+                f"a result of layout {layout_of(each)} is made of tensors of the transform, which takes out its own alone\n"
+                "Hint: return the components, and make the tensor outside of the function"
+            )
+
+
 def _announce(kind: type[LevelData]) -> None:
     owner = frontends.array_types(kind.keys)
     frontends.add_stand_in(
