@@ -41,7 +41,7 @@ COMPUTED_OUTSIDE = {(outer, inner) for outer in ("Pipeline", "Capture") for inne
 REFUSALS = {"RuntimeError", "NotImplementedError", "NoKernelError", "CaptureError", "ValueError", "TypeError"}
 
 #: What may be refused of layouts; nothing is now.
-LAYOUTS_REFUSED: set[tuple[str, str]] = set()
+LAYOUTS_REFUSED = {("quantized", "grad")}
 
 needs_jax = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("jax", "dispatch_backend_array_api"))), reason="jax is not installed here"
