@@ -40,7 +40,7 @@ COMPUTED_OUTSIDE = {(outer, inner) for outer in ("Pipeline", "Capture") for inne
 #: What an error that refuses may be; a bare KeyError or AttributeError is none.
 REFUSALS = {"RuntimeError", "NotImplementedError", "NoKernelError", "CaptureError", "ValueError", "TypeError"}
 
-#: What may be refused of layouts; nothing is now.
+#: What may be refused of layouts: integers have no gradients.
 LAYOUTS_REFUSED = {("quantized", "grad")}
 
 needs_jax = pytest.mark.skipif(
