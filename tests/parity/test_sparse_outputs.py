@@ -125,7 +125,7 @@ def dense(value):
 
 def is_torchs_accident(name, kinds, out, dtypes):
     """Return whether torch cuts products off to integers, refuses to convert some, or writes to what it is reading."""
-    written = dict(one=0, two=1).get(out)
+    written = {"one": 0, "two": 1}.get(out)
     kept = dtypes[2 if written is None else written]
     converts = name in ("mul", "multiply") and {*dtypes[:2]} != {kept}
     return "number" in (kinds[0], kinds[written or 0]) or converts or name in ("mm", "matmul")
