@@ -5,14 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from dispatch_core.keys import LAYOUTS
+
 from ..creation.factories import FACTORIES
 from ..history.views import share_memory
 from ..overriding.handling import PLAIN
 from ..tensors.arguments import check_tensor
 from ..tensors.deepcopy import copy_attributes
 from ..tensors.overriding_classes import DISABLED, DISABLED_DISPATCH
-from ..tensors.tensor import Tensor, TensorConstructor
-from ..values.layouts import jagged, layout_of, refuse_layout
+from ..tensors.tensor import Tensor, TensorConstructor, wrap
+from ..values.layouts import jagged, layout_of
 
 
 class ParameterMeta(TensorConstructor):
@@ -48,9 +50,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         if cls is Parameter and _keeps_class(data, Parameter):
             return _make_of_class(data, requires_grad)
         self = super().__new__(cls)
-        if not data.is_sparse:  # which has a history of its own
-            refuse_layout(data, "Parameter")
-        alias = data.detach()
+        alias = _share(data)
         self._dispatch_data = alias._dispatch_data
         self._dispatch_mask = alias._dispatch_mask
         share_memory(self, alias)
@@ -74,6 +74,15 @@ class Parameter(Tensor, metaclass=ParameterMeta):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+def _share(data: Tensor) -> Tensor:
+    """Return a tensor without history that shares memory with another one; of a layout it has the same record."""
+    if not data._dispatch_mask & LAYOUTS:
+        return data.detach()
+    alias = wrap(data._dispatch_data)
+    share_memory(alias, data)
+    return alias
 
 
 def _keeps_class(data: Tensor, wanted: type) -> bool:
@@ -118,9 +127,8 @@ class Buffer(Tensor, metaclass=ParameterMeta):
                 made: Any = data.detach().requires_grad_(data.requires_grad)
                 made.persistent, made._is_buffer = persistent, True
                 return made
-            refuse_layout(data, "Buffer")
         self = super().__new__(cls)
-        alias = FACTORIES["empty"](0) if data is None else data.detach()
+        alias = FACTORIES["empty"](0) if data is None else _share(data)
         self._dispatch_data, self._dispatch_mask = alias._dispatch_data, alias._dispatch_mask
         self.persistent = persistent
         share_memory(self, alias)
