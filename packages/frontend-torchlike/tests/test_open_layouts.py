@@ -11,6 +11,7 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
+from dispatch_core.arrays import layouts
 from dispatch_core.frontends import TensorLayout, components_of, find_layout
 from torchlike.layouts import record_of, wrap
 from torchlike.nn.functional import linear
@@ -239,6 +240,22 @@ def test_copies_pickles_and_parameters_come_from_the_fields(x):
     assert module.state_dict()["kept"].layout is x.layout and repr(x.layout) == "torchlike.rounded"
     there = ROUNDED.map_components(lambda each: each.to("meta"), record_of(x))
     assert wrap(there).is_meta and components_of(there)[0].is_meta
+
+
+@pytest.mark.parametrize("options", [{}, {"format": "safetensors"}])
+def test_files_keep_the_fields(x, options, tmp_path):
+    given = {"x": x, "parameter": torchlike.nn.Parameter(x), "again": x}
+    torchlike.save(given, tmp_path / "x.pt", **options)
+    found = torchlike.load(tmp_path / "x.pt")
+    assert found["x"] is found["again"] and isinstance(found["parameter"], torchlike.nn.Parameter)
+    assert find_layout(found["x"]) is ROUNDED and numbers(found["parameter"]).tolist() == numbers(x).tolist()
+
+
+def test_a_file_of_a_layout_that_is_not_there_is_refused(x, tmp_path, monkeypatch):
+    torchlike.save(x, tmp_path / "x.pt")
+    monkeypatch.delitem(layouts._of_record, Rounded)
+    with pytest.raises(Exception, match=r"records of .*Rounded, which no layout has that this program has made"):
+        torchlike.load(tmp_path / "x.pt")
 
 
 def test_what_an_array_alone_answers_is_refused_with_the_layouts_hint(x):
