@@ -286,6 +286,7 @@ def jacfwd(
             nonlocal aux_leaves, aux_spec
             output, product, *aux = push_with_argnums(func, args, tree_unflatten(ways, inputs), argnums, False, has_aux)
             _check_real("jacfwd", output, "outputs")
+            _refuse_nested("jacfwd", tree_leaves(output))
             aux_leaves, aux_spec = tree_flatten(aux)
             return product, [each for each in aux_leaves if isinstance(each, Tensor)]
 

@@ -165,8 +165,7 @@ class _Way:
         self.is_registered = bool(held) and not held[0].is_fallthrough
         self.may_be_refused = may_refuse(op)
         self.rule: Any = find_rule_in_order(op)
-        reads_records = op.name.startswith("sparse::")  # which a batched tensor does not have
-        self.composite = _find_composite(op) if self.rule is None and not reads_records else None
+        self.composite = _find_composite(op) if self.rule is None else None
 
 
 _WAYS: Final[dict[Any, _Way]] = {}

@@ -11,7 +11,7 @@ from ..tensors.tensor import Tensor
 from ..values.layouts import refuse_layout, strided
 from .construction import to_sparse
 from .operators import coalesce, ops
-from .tensor import expect_sparse, is_sparse, record_of, represents_sparse
+from .tensor import expect_sparse, is_sparse, record_of
 
 __all__ = [
     "_coalesced_",
@@ -38,7 +38,7 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
 
     The gradient has the places of the tensor, and all places with ``masked_grad=False``.
     """
-    if not represents_sparse(self):
+    if not is_sparse(self):
         if self.layout is not strided:
             refuse_layout(self, "to_dense()")
         return self if dtype is None else self.to(dtype)

@@ -128,21 +128,9 @@ def is_sparse(value: object) -> bool:
     )
 
 
-def represents_sparse(tensor: Tensor) -> bool:
-    """Return whether a tensor is sparse, or a transform's that represents a sparse one, whose operators take it."""
-    return is_sparse(tensor) or tensor.layout is sparse_coo
-
-
 def expect_sparse(tensor: Tensor, what: str, words: str = "sparse coordinate tensor layout") -> Coo:
-    """Return the record of a sparse tensor; raises ``RuntimeError``, in torch's words, for another.
-
-    A transform's tensor that represents a sparse one without a batch has that one's record.
-    """
-    while getattr(tensor._dispatch_data, "hidden", None) == 0:
-        tensor = tensor._dispatch_data.value
+    """Return the record of a sparse tensor; raises ``RuntimeError``, in torch's words, for another."""
     if not is_sparse(tensor):
-        if tensor.layout is sparse_coo:
-            raise RuntimeError(f"{what}: under vmap rows may have places of their own\nHint: x.to_dense() has the elements")
         found = tensor.layout._name.title().replace("_", "")
         raise RuntimeError(f"{what} expected {words} but got {found}\nHint: to_sparse() makes a sparse tensor")
     return record_of(tensor)
