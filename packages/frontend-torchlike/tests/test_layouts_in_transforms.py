@@ -79,7 +79,7 @@ def test_a_nested_tensor_is_mapped_beside_a_strided_one(seed):
     weights = torchlike.randn(len(x), 3, 2, dtype=torchlike.float64)
     for got, row, weight in zip(vmap(lambda a, b: a @ b)(x, weights).unbind(), x.unbind(), weights, strict=True):
         close(got, row @ weight)
-    with pytest.raises(RuntimeError, match="can only be vmapped over dim=0, but got dim=-1"):
+    with pytest.raises(RuntimeError, match="can only be vmapped over dim=0, but got dim=2"):
         vmap(lambda row: row * 2, in_dims=-1)(x)
 
 

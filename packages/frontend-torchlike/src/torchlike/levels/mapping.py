@@ -125,7 +125,7 @@ def _read_arguments(func: Any, in_dims: Any, args: Any) -> tuple[int, list[int |
             )
         dims[place] = dim % rank
         if dims[place] and leaf._dispatch_mask & NESTED:
-            raise RuntimeError(f"Nested tensors can only be vmapped over dim=0, but got dim={dim}")
+            raise RuntimeError(f"Nested tensors can only be vmapped over dim=0, but got dim={dims[place]}")
     sizes = [leaf.size(dim) for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
     return _check_sizes(sizes), dims, leaves, spec
 
