@@ -189,3 +189,20 @@ def test_a_derivative_along_a_sparse_direction_is_that_of_the_dense_one(name, se
                 close(one, other)
     pulled = vjp(lambda s: dense(s).sin(), x.to_sparse())[1](torchlike.ones_like(x))[0]
     assert pulled.is_sparse
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_functionalize_takes_nested_tensors(seed):
+    def write(x):
+        y = x * 2
+        y.add_(1).mul_(x)
+        x.sub_(1)
+        return y, x.sum(1)
+
+    x, again = make_nested(seed), make_nested(seed)
+    product, total = torchlike.func.functionalize(write)(x)
+    wanted, wanted_total = write(again)
+    assert product.size(1) == x.size(1)
+    close(product.values(), wanted.values())
+    close(total, wanted_total)
+    close(x.values(), again.values())  # it was written back
