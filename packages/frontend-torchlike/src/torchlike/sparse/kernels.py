@@ -26,16 +26,18 @@ from .tensor import COO
 
 Rule = Callable[..., Any]
 #: Functions of one element that keep zeros, and have a form in place.
-_KEEP_ZEROS: Final = (
+FUNCTIONS_THAT_KEEP_ZEROS: Final = (
     "abs sign sgn relu sqrt sin sinh tan tanh asin asinh atan atanh ceil floor trunc round frac expm1 log1p erf erfinv"
     " deg2rad rad2deg nan_to_num"
 )
-_TESTS: Final = "isposinf isneginf signbit"
+TESTS: Final = "isposinf isneginf signbit"
 #: Those of them, and of the tests, whose output has the dtype of the result and no other.
-_KEEP_DTYPE: Final = f"abs absolute sign sgn nan_to_num ceil floor trunc fix round frac {_TESTS}".split()
+_KEEP_DTYPE: Final = f"abs absolute sign sgn nan_to_num ceil floor trunc fix round frac {TESTS}".split()
 _OTHER_NAMES: Final = "arcsin arcsinh arctan arctanh"
 _WITH_OUTPUT: Final = [
-    each for each in f"{_KEEP_ZEROS} square {_OTHER_NAMES}".split() if each != "relu" and each not in _KEEP_DTYPE
+    each
+    for each in f"{FUNCTIONS_THAT_KEEP_ZEROS} square {_OTHER_NAMES}".split()
+    if each != "relu" and each not in _KEEP_DTYPE
 ]
 #: Rule → the overloads that it serves.
 _RULES: Final[dict[Rule, str]] = {
@@ -52,8 +54,8 @@ _RULES: Final[dict[Rule, str]] = {
     components.write_size: "resize_as_",
     components.apply_to_values: "neg positive _conj_physical conj_physical",
     components.write_values: "neg_ conj_physical_",
-    components.apply_to_sums: f"{_KEEP_ZEROS} {_TESTS} isnan isinf threshold_backward",
-    components.write_to_sums: " ".join(f"{name}_" for name in _KEEP_ZEROS.split()),
+    components.apply_to_sums: f"{FUNCTIONS_THAT_KEEP_ZEROS} {TESTS} isnan isinf threshold_backward",
+    components.write_to_sums: " ".join(f"{name}_" for name in FUNCTIONS_THAT_KEEP_ZEROS.split()),
     outputs.write_result: " ".join([*(f"{name}.out" for name in _WITH_OUTPUT), "pow.Tensor_Scalar_out"]),
     outputs.write_same_dtype: " ".join(f"{name}.out" for name in _KEEP_DTYPE),
     outputs.write_converted: "neg.out negative.out conj_physical.out",
