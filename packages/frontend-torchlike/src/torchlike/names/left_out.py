@@ -67,7 +67,7 @@ _REASONS: Final = {
         r"Tensor\.name|TYPE_CHECKING|PRIVATE_OPS|classproperty|bisect_right|init_num_threads|prepare_multiprocessing_environment"
         r"|thread_safe_generator|\w+_notes|\w*common_args|multi_dim_common|assert_int_or_pair|bind"
         r"|factory_kwargs|FatalError|OpaqueBase|is_opaque_reference_type|tree_map|DefaultDeviceType"
-        r"|GraphExecGroup|SAC_IGNORED_OPS|capture_logs|as_sparse_gradcheck|check_backward_validity|copy_method_params"
+        r"|GraphExecGroup|SAC_IGNORED_OPS|capture_logs|check_backward_validity|copy_method_params"
         r"|is_traceable_wrapper_subclass|get_swap_module_params_on_conversion|SavedTensor"
         r"|enforce_grad_layout_policy|is_view_replay_enabled|module_load|argument_validation|runtime_validation\w*"
     ),

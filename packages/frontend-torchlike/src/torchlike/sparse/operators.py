@@ -17,7 +17,7 @@ from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from .matrices import add_up, sum_duplicates
-from .tensor import count_through, expect_sparse, gather, record_of, replace_values, wrap_coo
+from .tensor import count_through, expect_sparse, gather, is_sparse, record_of, replace_values, wrap_coo
 
 _SCHEMAS: Final = {
     "coalesce": "(Tensor self) -> Tensor",
@@ -66,6 +66,8 @@ def _coalesce(self: Tensor) -> Tensor:
 
 
 def _to_dense(self: Tensor, masked_grad: bool) -> Tensor:
+    if not is_sparse(self):  # a row of a tensor with one sparse dimension
+        return self.clone()
     record = record_of(self)
     sizes, rest = record.size[: record.sparse_dim], record.size[record.sparse_dim :]
     return add_up(record.values, count_through(record.indices, sizes), prod(sizes)).reshape((*sizes, *rest))
@@ -172,6 +174,6 @@ ops: Final = dc.ops.sparse
 
 def coalesce(self: Tensor) -> Tensor:
     """Return the tensor with its places sorted and each there once, or itself (source: ``torch.Tensor.coalesce``)."""
-    expect_sparse(self, "coalesce")
-    found: Tensor = self if record_of(self).is_coalesced else ops.coalesce(self)
+    record = expect_sparse(self, "coalesce")
+    found: Tensor = self if record.is_coalesced else ops.coalesce(self)
     return found
