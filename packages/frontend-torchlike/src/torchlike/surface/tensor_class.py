@@ -313,8 +313,9 @@ _OWN: Final = "is_contiguous register_hook register_post_accumulate_grad_hook re
 
 #: Methods for the sparse layout.
 _SPARSE: Final = (
-    "_coalesced_ _dimI _dimV _indices _nnz _values coalesce dense_dim indices is_coalesced sparse_dim sparse_mask to_dense"
-    " to_sparse to_sparse_coo values"
+    "_coalesced_ _dimI _dimV _indices _nnz _values ccol_indices coalesce col_indices crow_indices dense_dim indices"
+    " is_coalesced row_indices sparse_dim sparse_mask to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo"
+    " to_sparse_csc to_sparse_csr values"
 )
 
 

@@ -1,0 +1,77 @@
+"""The kernels of compressed tensors for the operators of ``aten``: a rule for each, under the SparseCsr key of a device.
+
+As those of `sparse.kernels`, they stand below autograd. Most go by the values, which keep their places, or by way of
+coordinates. Where torch refuses, some compute: `docs/guides/sparse.md` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_core.keys import DispatchKey
+
+from ..kernels import FUNCTIONS_THAT_KEEP_ZEROS, TESTS, make_finder
+from ..operators import below_history
+from . import elements, products
+from .operators import KERNELS
+from .tensor import COVERED
+
+Rule = Callable[..., Any]
+_KEEP_ZEROS: Final = f"{FUNCTIONS_THAT_KEEP_ZEROS} neg square angle"
+#: Rule → the overloads that it serves.
+_RULES: Final[dict[Rule, str]] = {
+    elements.copy_components: "clone alias detach",
+    elements.convert: "_to_copy",
+    elements.make_zeros: "zeros_like",
+    elements.make_alike: "empty_like ones_like full_like rand_like randn_like",
+    elements.make_new: "new_zeros new_empty",
+    elements.write_zeros: "zero_",
+    elements.write_copy: "copy_",
+    elements.apply_to_values: f"{_KEEP_ZEROS} {TESTS} isnan isinf positive _conj_physical conj_physical threshold_backward"
+    " round.decimals mul.Scalar div.Scalar div.Scalar_mode",
+    elements.write_values: " ".join([*(f"{name}_" for name in _KEEP_ZEROS.split() if name != "angle")])
+    + " conj_physical_ div_.Scalar div_.Scalar_mode mul_.Scalar fill_.Scalar normal_ uniform_ round_.decimals",
+    elements.write_result: " ".join(
+        f"{name}.out" for name in f"{_KEEP_ZEROS} {TESTS} conj_physical negative absolute".split()
+    )
+    + " pow.Tensor_Scalar_out",
+    elements.raise_power: "pow.Tensor_Scalar",
+    elements.multiply: "mul.Tensor",
+    elements.write_product: "mul_.Tensor",
+    elements.divide: "div.Tensor div.Tensor_mode",
+    elements.add: "add.Tensor sub.Tensor",
+    elements.write_sum: "add_.Tensor sub_.Tensor",
+    elements.transpose: "transpose.int",
+    elements.transpose_matrix: "t",
+    elements.permute: "permute",
+    elements.select: "select.int",
+    elements.read_number: "_local_scalar_dense",
+    elements.by_coo: "any linalg_vector_norm",
+    elements.sum_all: "sum",
+    elements.sum_dims: "sum.dim_IntList",
+    products.multiply_matrices: "mm",
+    products.multiply_vector: "mv",
+    products.multiply_batches: "bmm",
+    products.add_product: "addmm",
+    products.add_vector: "addmv",
+    products.solve_triangular: "triangular_solve",
+}
+RULES: Final = {name: rule for rule, names in _RULES.items() for name in names.split()}
+
+
+def register(key: DispatchKey) -> None:
+    """Register the kernels under the SparseCsr key of a device."""
+    # Below the program's registrations, whether made before or after it uses such tensors.
+    with dc.registry.transaction(level="backend"):
+        library = dc.Library("aten", "IMPL", key.name)
+        library.impl_lazily(make_finder(RULES, {}))
+        own = dc.Library("sparse", "IMPL", key.name)
+        for name, kernel in KERNELS.items():
+            own.impl(name, below_history(kernel))
+        _libraries.extend((library, own))
+
+
+_libraries: Final[list[dc.Library]] = []
+COVERED.register = register

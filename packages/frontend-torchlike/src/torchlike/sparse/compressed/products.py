@@ -1,0 +1,248 @@
+"""Products with compressed matrices: SciPy's on the cpu, by way of coordinates elsewhere and where it is not installed."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.errors import library_hint
+
+from ...functions.operator_functions import FUNCTIONS
+from ...tensors.arrays import from_numpy
+from ...tensors.tensor import Tensor
+from .. import tensor as coo
+from ..matrices import multiply as multiply_coordinates
+from . import places
+from .elements import select, transpose_matrix
+from .operators import NAMES, convert, ops
+from .tensor import LAYOUTS, Compressed, is_compressed, record_of
+
+Array = NDArray[Any]
+#: The dtypes that are computed in float32.
+_NARROW: Final = (ScalarType.Half, ScalarType.BFloat16)
+
+
+@cache
+def _load_scipy(name: str = "scipy.sparse") -> Any:
+    """Return SciPy's sparse matrices, or None where it is not installed."""
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+def _make_matrix(compressed: Array, plain: Array, values: Array, size: list[int], layout: str) -> Any:
+    """Return SciPy's matrix of components."""
+    scipy = _load_scipy()
+    if layout == "bsc":
+        return scipy.bsr_array((values.swapaxes(1, 2), plain, compressed), shape=size[::-1]).T
+    return getattr(scipy, f"{layout}_array")((values, plain, compressed), shape=tuple(size))
+
+
+def _multiply_on_cpu(
+    compressed: Array, plain: Array, values: Array, size: list[int], layout: str, dense: Array
+) -> Array:
+    if _load_scipy() is None or not len(plain):
+        return _multiply_simply(compressed, plain, values, size, layout, dense)
+    found: Array = _make_matrix(compressed, plain, values, size, layout) @ np.ascontiguousarray(dense)
+    return found
+
+
+def _multiply_simply(
+    compressed: Array, plain: Array, values: Array, size: list[int], layout: str, dense: Array
+) -> Array:
+    lines = np.repeat(np.arange(len(compressed) - 1), np.diff(compressed))
+    rows, columns = (lines, plain) if layout in ("csr", "bsr") else (plain, lines)
+    high, wide = values.shape[1:] or (1, 1)
+    blocks = values.reshape(-1, high, wide)
+    parts = dense.reshape(size[1] // wide, wide, -1)
+    found = np.zeros((size[0] // high, high, dense.shape[1]), values.dtype)
+    with np.errstate(all="ignore"):
+        np.add.at(found, rows, blocks @ parts[columns])
+    return found.reshape(size[0], dense.shape[1])
+
+
+def _multiply_by_operators(
+    compressed: Tensor, plain: Tensor, values: Tensor, size: list[int], layout: str, dense: Tensor
+) -> Tensor:
+    made = ops._compressed_tensor(compressed, plain, values, size, layout)
+    record = coo.record_of(places.to_coo(made))
+    return multiply_coordinates(record.indices, record.values, size, dense)
+
+
+with dc.registry.transaction(level="backend"):
+    _library: Final = dc.Library("compressed", "DEF")
+    _library.define(
+        "mm(Tensor compressed, Tensor plain, Tensor values, int[] size, str layout, Tensor dense) -> Tensor"
+    )
+    _library.impl("mm", _multiply_on_cpu, "CPU")
+    _library.impl("mm", _multiply_by_operators, "CompositeExplicitAutograd")
+_mm: Final = dc.ops.compressed.mm
+
+
+def _multiply(record: Compressed, dense: Tensor) -> Tensor:
+    """Return the product of a compressed matrix and a strided one."""
+    kind = dc.dtype(record.values)
+    values = record.values
+    if kind in _NARROW:
+        values, dense = values.float(), dense.float()
+    size, name = list(record.size), NAMES[record.layout]
+    found: Tensor = _mm(record.compressed, record.plain, values, size, name, dense)
+    return found.to(kind) if kind in _NARROW else found
+
+
+def _multiply_both(self: Tensor, mat2: Tensor) -> Tensor:
+    """Return the product of two sparse matrices as one of coordinates."""
+    one, two = (places.to_coo(each) if is_compressed(each) else each for each in (self, mat2))
+    if (kind := dc.dtype(one)) not in _NARROW:
+        found: Tensor = FUNCTIONS["mm"](one, two)
+        return found
+    return FUNCTIONS["mm"](one.float(), two.float()).to(kind)
+
+
+def _check(name: str, self: Tensor, mat2: Tensor) -> None:
+    sizes = dc.shape(self), dc.shape(mat2)
+    for size in sizes:
+        if len(size) != 2:
+            raise RuntimeError(f"{name}(): expected matrices, but got a tensor of {len(size)} dimensions")
+    if sizes[0][1] != sizes[1][0]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, sizes[0]))} and {'x'.join(map(str, sizes[1]))})"
+        )
+    for each in (self, mat2):
+        if is_compressed(each) and record_of(each).dense:
+            raise RuntimeError(
+                f"{name}(): expected matrices without dense dimensions, but got {len(record_of(each).dense)}"
+            )
+    if dc.dtype(self) is not dc.dtype(mat2):
+        raise RuntimeError(f"expected scalar type {dc.dtype(self).name} but found {dc.dtype(mat2).name}")
+
+
+def multiply_matrices(op: Any, self: Tensor, mat2: Tensor) -> Tensor:
+    """Return the product of two matrices: of compressed rows where both are sparse, else strided."""
+    _check("mm", self, mat2)
+    sparse = [is_compressed(each) or coo.is_sparse(each) for each in (self, mat2)]
+    if all(sparse):
+        return convert(_multiply_both(self, mat2), LAYOUTS["csr"])
+    if sparse[0]:
+        return _multiply(record_of(self), mat2)
+    return _multiply(record_of(transpose_matrix(op, mat2)), self.t()).t()
+
+
+def multiply_vector(op: Any, self: Tensor, vec: Tensor) -> Tensor:
+    """Return the product of a compressed matrix and a strided vector."""
+    if len(dc.shape(self)) != 2 or len(dc.shape(vec)) != 1 or is_compressed(vec):
+        raise RuntimeError(
+            f"mv: expected a matrix and a strided vector, but got tensors of {self.dim()} and {vec.dim()} dimensions"
+        )
+    return multiply_matrices(op, self, vec.unsqueeze(1)).squeeze(1)
+
+
+def add_product(op: Any, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """Return ``beta * self + alpha * mat1 @ mat2``, of the layout of ``self``."""
+    _check("addmm", mat1, mat2)
+    sparse = [is_compressed(each) or coo.is_sparse(each) for each in (self, mat1, mat2)]
+    if sparse[0] and not all(sparse):
+        raise RuntimeError(
+            f"addmm: computation is not implemented for {self.layout} + {mat1.layout} @ {mat2.layout}\n"
+            "Hint: to_dense() makes the first tensor strided, as the product is"
+        )
+    if not sparse[0]:
+        product = ops.to_dense(_multiply_both(mat1, mat2), True) if all(sparse[1:]) else FUNCTIONS["mm"](mat1, mat2)
+        product = product * alpha if alpha != 1 else product
+        return product if beta == 0 else self * beta + product
+    product = _multiply_both(mat1, mat2)
+    found = convert(product, self.layout, record_of(self).block) if is_compressed(self) else product
+    found = found * alpha if alpha != 1 else found
+    return found if beta == 0 else self * beta + found
+
+
+def add_vector(op: Any, self: Tensor, mat: Tensor, vec: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """Return ``beta * self + alpha * mat @ vec`` for strided vectors."""
+    product = multiply_vector(op, mat, vec) * alpha
+    return product if beta == 0 else self * beta + product
+
+
+def multiply_batches(op: Any, self: Tensor, mat2: Tensor) -> Tensor:
+    """Return the products of matrices of two batches, one of them compressed, the other strided."""
+    sizes = dc.shape(self), dc.shape(mat2)
+    if len(sizes[0]) != 3 or len(sizes[1]) != 3 or sizes[0][0] != sizes[1][0] or sizes[0][2] != sizes[1][1]:
+        raise RuntimeError(
+            f"bmm: expected batches of matrices that fit, but got sizes {list(sizes[0])}, {list(sizes[1])}"
+        )
+    if is_compressed(self) and is_compressed(mat2):
+        raise RuntimeError("bmm: expected one strided batch\nHint: to_dense() makes one")
+
+    def take(each: Tensor, number: int) -> Tensor:
+        return select(op, each, 0, number) if is_compressed(each) else each.select(0, number)
+
+    rows = [FUNCTIONS["mm"](take(self, number), take(mat2, number)) for number in range(sizes[0][0])]
+    if rows:
+        return FUNCTIONS["stack"](rows)
+    strided = mat2 if is_compressed(self) else self
+    return strided.new_zeros((0, sizes[0][1], sizes[1][2]))
+
+
+def solve_triangular(
+    op: Any, self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Solve a system of a triangular compressed matrix by SciPy; raises ``RuntimeError`` without it."""
+    if is_compressed(self):
+        raise RuntimeError("triangular_solve: expected a strided right-hand side\nHint: to_dense() makes one")
+    kind, size = dc.dtype(self), dc.shape(A)
+    if len(size) != 2 or self.dim() != 2 or size[0] != size[1] or size[0] != dc.shape(self)[0]:
+        raise RuntimeError(
+            f"triangular_solve: expected square matrices that fit, but got {list(size)}, {list(self.shape)}"
+        )
+    if not (kind.is_floating_point or kind.is_complex) or kind in _NARROW:
+        raise NotImplementedError(
+            f'"triangular_solve" not implemented for {kind.name!r}\nHint: it is for float32 and above'
+        )
+    found = _solve(
+        A, self, lambda module, matrix, right: _solve_by_lines(module, matrix, right, upper, transpose, unitriangular)
+    )
+    return found, self.new_zeros((0,))
+
+
+def _solve_by_lines(module: Any, matrix: Any, right: Array, upper: bool, transpose: bool, unitriangular: bool) -> Array:
+    scipy = _load_scipy()
+    part = (scipy.triu if upper else scipy.tril)(matrix).tocsr()
+    if transpose:
+        part, upper = part.T.tocsr(), not upper
+    found: Array = module.spsolve_triangular(part, right, lower=not upper, unit_diagonal=unitriangular)
+    return found
+
+
+def _solve(matrix: Tensor, right: Tensor, function: Any) -> Tensor:
+    module = _load_scipy("scipy.sparse.linalg")
+    if module is None:
+        raise RuntimeError(f"a sparse system needs SciPy, which is not installed\nHint: {library_hint('scipy')}")
+    record = record_of(matrix)
+    parts = [np.asarray(each.detach()) for each in (record.compressed, record.plain, record.values)]
+    made = _make_matrix(*parts, list(record.size), NAMES[record.layout])  # type: ignore[arg-type]
+    found: Tensor = from_numpy(np.ascontiguousarray(function(module, made, np.asarray(right.detach()))))
+    return found.to(dc.dtype(right))
+
+
+def solve(matrix: Tensor, right: Tensor) -> Tensor:
+    """Return the solution of a system by SciPy's factors of the matrix."""
+    size = dc.shape(matrix)
+    if len(size) != 2 or size[0] != size[1] or dc.shape(right)[:1] != size[:1]:
+        raise RuntimeError(
+            f"spsolve(): expected a square matrix and rows that fit, but got {list(size)}, {list(right.shape)}"
+        )
+
+    def factor(module: Any, made: Any, values: Array) -> Array:
+        try:
+            found: Array = module.splu(made.tocsc()).solve(values)
+        except RuntimeError as error:
+            raise RuntimeError("spsolve(): the matrix is singular") from error
+        return found
+
+    return _solve(matrix, right, factor)
