@@ -12,7 +12,7 @@ from ..tensors.arguments import check_tensor
 from ..tensors.deepcopy import copy_attributes
 from ..tensors.overriding_classes import DISABLED, DISABLED_DISPATCH
 from ..tensors.tensor import Tensor, TensorConstructor
-from ..values.layouts import refuse_layout
+from ..values.layouts import has_sparse_layout, refuse_layout
 
 
 class ParameterMeta(TensorConstructor):
@@ -48,7 +48,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         if cls is Parameter and kind is not Tensor and not type.__instancecheck__(Parameter, data) and _overrides(kind):
             return _make_of_class(data, requires_grad)
         self = super().__new__(cls)
-        if not data.is_sparse:  # which has a history of its own
+        if not has_sparse_layout(data):  # which has a history of its own
             refuse_layout(data, "Parameter")
         alias = data.detach()
         self._dispatch_data = alias._dispatch_data

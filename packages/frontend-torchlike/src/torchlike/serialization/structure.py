@@ -29,7 +29,7 @@ from .classes import list_allowed, make_bare, set_attributes, take_apart
 from .hashed_keys import check_key
 from .places import join
 from .refusals import shorten
-from .sparse_tensors import is_sparse, put_sparse_together, take_sparse_apart
+from .sparse_tensors import SPARSE, is_sparse, put_sparse_together, take_sparse_apart
 
 _DICTS: Final[dict[str, Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 _SEQUENCES: Final[dict[str, Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "size": Size}
@@ -202,7 +202,7 @@ class Decoder:
             return find_dtype(content)
         if kind == "device":
             return dc.Device.parse(content)
-        if kind == "sparse_coo":
+        if kind in SPARSE:
             return put_sparse_together(node, self.decode)
         if kind in ("str", "int"):
             return {"str": str, "int": int}[kind](content)

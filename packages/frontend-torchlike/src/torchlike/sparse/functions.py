@@ -140,7 +140,7 @@ def spsolve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
     >>> spsolve(torchlike.tensor([[2., 0.], [1., 4.]]).to_sparse_csr(), torchlike.tensor([2., 9.]))
     tensor([1., 2.])
     """
-    from .compressed.products import solve  # few programs use it
+    from .compressed.systems import solve  # few programs use it
 
     if not left or not is_compressed(input):
         raise RuntimeError(f"spsolve(): expected left=True and a compressed matrix, but got {left} and {input.layout}")

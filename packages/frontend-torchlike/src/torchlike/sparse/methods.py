@@ -29,6 +29,7 @@ __all__ = [
     "dense_dim",
     "indices",
     "is_coalesced",
+    "resize_as_sparse_",
     "row_indices",
     "sparse_dim",
     "sparse_mask",
@@ -113,6 +114,15 @@ def _find_indices(self: Tensor, name: str, kind: str) -> Tensor:
         )
     found: Tensor = record.compressed if name == record.names[0] else record.plain
     return found.detach()
+
+
+def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
+    """Take the sizes of another sparse tensor of the same layout (source: ``torch.Tensor.resize_as_sparse_``)."""
+    for each in (self, the_template):
+        if not is_sparse(each) and not is_compressed(each):
+            raise RuntimeError(f"resize_as_sparse_: expected sparse tensors, but got one of layout {each.layout}")
+    found: Tensor = dc.ops.aten.resize_as_.default(self, the_template)
+    return found
 
 
 def is_coalesced(self: Tensor) -> bool:

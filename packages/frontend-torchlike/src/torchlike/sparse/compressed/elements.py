@@ -98,6 +98,12 @@ def make_alike(op: Any, self: Tensor, *rest: Any) -> Tensor:
     return wrap_compressed(compressed, plain, values, record.size, record.layout)
 
 
+def fill_new(op: Any, self: Tensor, size: Sequence[int], *rest: Any) -> Tensor:
+    """Return a tensor of other sizes without elements: there is nothing to fill."""
+    count = len(op.schema.positional) - 2
+    return make_new(op, self, size, *rest[count:])
+
+
 def write_zeros(op: Any, self: Tensor) -> Tensor:
     """Leave all elements out."""
     return become(self, make_zeros(op, self, None, None, None))
@@ -336,6 +342,56 @@ def select(op: Any, self: Tensor, dim: int, index: int) -> Tensor:
         return found
     values = record.values.select(dim + record.values.dim() - rank, index)
     return wrap_compressed(record.compressed, record.plain, values, size, record.layout)
+
+
+def unbind(op: Any, self: Tensor, dim: int = 0) -> list[Tensor]:
+    """Return all parts along a dimension."""
+    aten = dc.ops.aten.select.int
+    size = record_of(self).size
+    place = check_dim(dim, len(size)) % len(size)
+    return [select(aten, self, place, number) for number in range(size[place])]
+
+
+def resize(op: Any, self: Tensor, size: Sequence[int], memory_format: Any = None) -> Tensor:
+    """Change the sizes in place: rows, or columns, are added or taken away at the end; the other size may only grow."""
+    record, wanted = record_of(self), tuple(size)
+    split = len(record.batch)
+    lines, wide = (split, split + 1) if record.is_by_rows else (split + 1, split)
+    others = [each for each in range(len(wanted)) if each not in (lines, wide)]
+    if (
+        memory_format is not None
+        or len(wanted) != len(record.size)
+        or any(wanted[each] != record.size[each] for each in others)
+    ):
+        raise RuntimeError(
+            f"resize_: expected another size of the matrices alone, from {list(record.size)}, but got {list(wanted)}"
+        )
+    if wanted[wide] < record.size[wide] and record.count:
+        raise RuntimeError(
+            f"resize_: elements may be lost where dimension {wide} shrinks from {record.size[wide]} to {wanted[wide]}"
+        )
+    block = record.block or (1, 1)
+    if wanted[split] % block[0] or wanted[split + 1] % block[1]:
+        raise RuntimeError(f"resize_: the sizes {list(wanted)} are no multiples of the blocks {list(block)}")
+    count = wanted[lines] // block[lines - split] + 1
+    kept = record.compressed[..., :count]
+    if (missing := count - dc.shape(kept)[-1]) > 0:
+        kept = FUNCTIONS["cat"]([kept, kept[..., -1:].expand(*record.batch, missing)], -1)
+    left = {int(each) for each in kept[..., -1].reshape(-1).tolist()}
+    if len(left) > 1:
+        raise RuntimeError("resize_: the matrices of the batch would have different numbers of elements")
+    number = left.pop() if left else 0
+    plain, values = (each.narrow(split, 0, number) for each in (record.plain, record.values))
+    return become(self, wrap_compressed(kept, plain, values, wanted, record.layout))
+
+
+def resize_alike(op: Any, self: Tensor, template: Tensor, memory_format: Any = None) -> Tensor:
+    """Take the sizes of another compressed tensor."""
+    if not is_compressed(self) or self.layout is not template.layout:
+        raise RuntimeError(
+            f"{op.packet.name}: expected tensors of one layout, but got {self.layout} and {template.layout}"
+        )
+    return self if self.shape == template.shape else resize(op, self, dc.shape(template))
 
 
 # Sums.

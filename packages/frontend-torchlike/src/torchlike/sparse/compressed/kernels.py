@@ -14,7 +14,8 @@ from dispatch_core.keys import DispatchKey
 
 from ..kernels import FUNCTIONS_THAT_KEEP_ZEROS, TESTS, make_finder
 from ..operators import below_history
-from . import elements, products
+from ..refusals import refuse_operator
+from . import elements, products, systems
 from .operators import KERNELS
 from .tensor import COVERED
 
@@ -27,6 +28,7 @@ _RULES: Final[dict[Rule, str]] = {
     elements.make_zeros: "zeros_like",
     elements.make_alike: "empty_like ones_like full_like rand_like randn_like",
     elements.make_new: "new_zeros new_empty",
+    elements.fill_new: "new_ones new_full",
     elements.write_zeros: "zero_",
     elements.write_copy: "copy_",
     elements.apply_to_values: f"{_KEEP_ZEROS} {TESTS} isnan isinf positive _conj_physical conj_physical threshold_backward"
@@ -47,6 +49,10 @@ _RULES: Final[dict[Rule, str]] = {
     elements.transpose_matrix: "t",
     elements.permute: "permute",
     elements.select: "select.int",
+    elements.unbind: "unbind.int",
+    elements.resize: "resize_",
+    elements.resize_alike: "resize_as_",
+    refuse_operator: "isreal",  # the elements that are not there are real, too
     elements.read_number: "_local_scalar_dense",
     elements.by_coo: "any linalg_vector_norm",
     elements.sum_all: "sum",
@@ -56,7 +62,8 @@ _RULES: Final[dict[Rule, str]] = {
     products.multiply_batches: "bmm",
     products.add_product: "addmm",
     products.add_vector: "addmv",
-    products.solve_triangular: "triangular_solve",
+    products.write_dense: "mm.out mv.out bmm.out addmm.out addmm_ addmv.out addmv_",
+    systems.solve_triangular: "triangular_solve",
 }
 RULES: Final = {name: rule for rule, names in _RULES.items() for name in names.split()}
 

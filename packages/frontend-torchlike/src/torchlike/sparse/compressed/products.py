@@ -11,25 +11,24 @@ from numpy.typing import NDArray
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.errors import library_hint
+from dispatch_aten.variants import functional_of
 
 from ...functions.operator_functions import FUNCTIONS
-from ...tensors.arrays import from_numpy
 from ...tensors.tensor import Tensor
 from .. import tensor as coo
 from ..matrices import multiply as multiply_coordinates
 from . import places
-from .elements import select, transpose_matrix
+from .elements import call, select, transpose_matrix
 from .operators import NAMES, convert, ops
 from .tensor import LAYOUTS, Compressed, is_compressed, record_of
 
 Array = NDArray[Any]
 #: The dtypes that are computed in float32.
-_NARROW: Final = (ScalarType.Half, ScalarType.BFloat16)
+NARROW: Final = (ScalarType.Half, ScalarType.BFloat16)
 
 
 @cache
-def _load_scipy(name: str = "scipy.sparse") -> Any:
+def load_scipy(name: str = "scipy.sparse") -> Any:
     """Return SciPy's sparse matrices, or None where it is not installed."""
     try:
         return import_module(name)
@@ -37,9 +36,9 @@ def _load_scipy(name: str = "scipy.sparse") -> Any:
         return None
 
 
-def _make_matrix(compressed: Array, plain: Array, values: Array, size: list[int], layout: str) -> Any:
+def make_matrix(compressed: Array, plain: Array, values: Array, size: list[int], layout: str) -> Any:
     """Return SciPy's matrix of components."""
-    scipy = _load_scipy()
+    scipy = load_scipy()
     if layout == "bsc":
         return scipy.bsr_array((values.swapaxes(1, 2), plain, compressed), shape=size[::-1]).T
     return getattr(scipy, f"{layout}_array")((values, plain, compressed), shape=tuple(size))
@@ -48,9 +47,9 @@ def _make_matrix(compressed: Array, plain: Array, values: Array, size: list[int]
 def _multiply_on_cpu(
     compressed: Array, plain: Array, values: Array, size: list[int], layout: str, dense: Array
 ) -> Array:
-    if _load_scipy() is None or not len(plain):
+    if load_scipy() is None or not len(plain):
         return _multiply_simply(compressed, plain, values, size, layout, dense)
-    found: Array = _make_matrix(compressed, plain, values, size, layout) @ np.ascontiguousarray(dense)
+    found: Array = make_matrix(compressed, plain, values, size, layout) @ np.ascontiguousarray(dense)
     return found
 
 
@@ -90,17 +89,17 @@ def _multiply(record: Compressed, dense: Tensor) -> Tensor:
     """Return the product of a compressed matrix and a strided one."""
     kind = dc.dtype(record.values)
     values = record.values
-    if kind in _NARROW:
+    if kind in NARROW:
         values, dense = values.float(), dense.float()
     size, name = list(record.size), NAMES[record.layout]
     found: Tensor = _mm(record.compressed, record.plain, values, size, name, dense)
-    return found.to(kind) if kind in _NARROW else found
+    return found.to(kind) if kind in NARROW else found
 
 
 def _multiply_both(self: Tensor, mat2: Tensor) -> Tensor:
     """Return the product of two sparse matrices as one of coordinates."""
     one, two = (places.to_coo(each) if is_compressed(each) else each for each in (self, mat2))
-    if (kind := dc.dtype(one)) not in _NARROW:
+    if (kind := dc.dtype(one)) not in NARROW:
         found: Tensor = FUNCTIONS["mm"](one, two)
         return found
     return FUNCTIONS["mm"](one.float(), two.float()).to(kind)
@@ -163,6 +162,25 @@ def add_product(op: Any, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1
     return found if beta == 0 else self * beta + found
 
 
+def write_dense(op: Any, *values: Any) -> Tensor:
+    """Put a product into ``out``, or into the first tensor, which is strided."""
+    name = functional_of(op.name)
+    assert name is not None
+    packet, _, overload = name.partition(".")
+    *given, out = values if op.name.endswith("out") else (*values, values[0])
+    if is_compressed(out) or coo.is_sparse(out):
+        raise RuntimeError(f"{op.name}: expected a strided tensor to write to, but got {out.layout}")
+    found = call(getattr(getattr(dc.ops.aten, packet), overload or "default"), *given)
+    if is_compressed(found):
+        found = ops.to_dense(found, True)
+    if dc.shape(out) != dc.shape(found):
+        if not op.name.endswith("out"):
+            raise RuntimeError(f"{op.name}: the output has sizes {list(out.shape)}, but the result {list(found.shape)}")
+        out.resize_(found.shape)
+    written: Tensor = out.copy_(found)
+    return written
+
+
 def add_vector(op: Any, self: Tensor, mat: Tensor, vec: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """Return ``beta * self + alpha * mat @ vec`` for strided vectors."""
     product = multiply_vector(op, mat, vec) * alpha
@@ -187,62 +205,3 @@ def multiply_batches(op: Any, self: Tensor, mat2: Tensor) -> Tensor:
         return FUNCTIONS["stack"](rows)
     strided = mat2 if is_compressed(self) else self
     return strided.new_zeros((0, sizes[0][1], sizes[1][2]))
-
-
-def solve_triangular(
-    op: Any, self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-) -> tuple[Tensor, Tensor]:
-    """Solve a system of a triangular compressed matrix by SciPy; raises ``RuntimeError`` without it."""
-    if is_compressed(self):
-        raise RuntimeError("triangular_solve: expected a strided right-hand side\nHint: to_dense() makes one")
-    kind, size = dc.dtype(self), dc.shape(A)
-    if len(size) != 2 or self.dim() != 2 or size[0] != size[1] or size[0] != dc.shape(self)[0]:
-        raise RuntimeError(
-            f"triangular_solve: expected square matrices that fit, but got {list(size)}, {list(self.shape)}"
-        )
-    if not (kind.is_floating_point or kind.is_complex) or kind in _NARROW:
-        raise NotImplementedError(
-            f'"triangular_solve" not implemented for {kind.name!r}\nHint: it is for float32 and above'
-        )
-    found = _solve(
-        A, self, lambda module, matrix, right: _solve_by_lines(module, matrix, right, upper, transpose, unitriangular)
-    )
-    return found, self.new_zeros((0,))
-
-
-def _solve_by_lines(module: Any, matrix: Any, right: Array, upper: bool, transpose: bool, unitriangular: bool) -> Array:
-    scipy = _load_scipy()
-    part = (scipy.triu if upper else scipy.tril)(matrix).tocsr()
-    if transpose:
-        part, upper = part.T.tocsr(), not upper
-    found: Array = module.spsolve_triangular(part, right, lower=not upper, unit_diagonal=unitriangular)
-    return found
-
-
-def _solve(matrix: Tensor, right: Tensor, function: Any) -> Tensor:
-    module = _load_scipy("scipy.sparse.linalg")
-    if module is None:
-        raise RuntimeError(f"a sparse system needs SciPy, which is not installed\nHint: {library_hint('scipy')}")
-    record = record_of(matrix)
-    parts = [np.asarray(each.detach()) for each in (record.compressed, record.plain, record.values)]
-    made = _make_matrix(*parts, list(record.size), NAMES[record.layout])  # type: ignore[arg-type]
-    found: Tensor = from_numpy(np.ascontiguousarray(function(module, made, np.asarray(right.detach()))))
-    return found.to(dc.dtype(right))
-
-
-def solve(matrix: Tensor, right: Tensor) -> Tensor:
-    """Return the solution of a system by SciPy's factors of the matrix."""
-    size = dc.shape(matrix)
-    if len(size) != 2 or size[0] != size[1] or dc.shape(right)[:1] != size[:1]:
-        raise RuntimeError(
-            f"spsolve(): expected a square matrix and rows that fit, but got {list(size)}, {list(right.shape)}"
-        )
-
-    def factor(module: Any, made: Any, values: Array) -> Array:
-        try:
-            found: Array = module.splu(made.tocsc()).solve(values)
-        except RuntimeError as error:
-            raise RuntimeError("spsolve(): the matrix is singular") from error
-        return found
-
-    return _solve(matrix, right, factor)

@@ -47,6 +47,16 @@ class Compressed(LayoutData):
     densified_by: ClassVar[str] = "to_dense()"
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the sizes of all dimensions."""
+        return self.size
+
+    @property
+    def dtype(self) -> Any:
+        """Return the type of the elements."""
+        return dc.dtype(self.values)
+
+    @property
     def is_by_rows(self) -> bool:
         """Return whether rows are compressed, not columns."""
         return self.layout in _BY_ROWS
@@ -113,7 +123,7 @@ COMPRESSED: Final = TensorLayout(
     Compressed,
     component="values",
     shape=lambda record: record.size,
-    dtype=lambda record: dc.dtype(record.values),
+    dtype=lambda record: record.dtype,
     strides=lambda record: (0,) * len(record.size),
     hint="x.to_dense() is a strided tensor, x.to_sparse() one of coordinates, and x.values() has the elements",
 )
