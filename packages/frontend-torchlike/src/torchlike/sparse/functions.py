@@ -52,7 +52,8 @@ def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
 
 
 def _reduce_products(sparse: Tensor, dense: Tensor, reduce: str) -> Tensor:
-    if reduce not in ("sum", "mean", "amax", "amin"):
+    wanted = {"max": "amax", "min": "amin"}.get(reduce, reduce)
+    if wanted not in ("sum", "mean", "amax", "amin"):
         raise ValueError(f"sparse.mm(): reduce must be 'sum', 'mean', 'amax' or 'amin', not {reduce!r}")
     if not _has_elements(sparse) or _has_elements(dense):
         raise RuntimeError(
@@ -64,9 +65,7 @@ def _reduce_products(sparse: Tensor, dense: Tensor, reduce: str) -> Tensor:
     products = ops.values(whole).unsqueeze(1) * dense.index_select(0, columns)
     start = products.new_zeros((dc.shape(sparse)[0], dc.shape(dense)[1]))
     places = rows.unsqueeze(1).expand_as(products)
-    found: Tensor = FUNCTIONS["scatter_reduce"](
-        start, 0, places, products, {"sum": "sum", "mean": "mean"}.get(reduce, reduce), include_self=False
-    )
+    found: Tensor = FUNCTIONS["scatter_reduce"](start, 0, places, products, wanted, include_self=False)
     return found
 
 

@@ -16,7 +16,16 @@ from ...values.size import check_dim
 from .. import tensor as coo
 from . import places
 from .operators import convert_like, ops
-from .tensor import LAYOUTS, TRANSPOSED, Compressed, is_compressed, record_of, replace_values, wrap_compressed
+from .tensor import (
+    LAYOUTS,
+    TRANSPOSED,
+    Compressed,
+    is_compressed,
+    record_of,
+    replace_values,
+    widen_indices,
+    wrap_compressed,
+)
 
 
 def find_first(values: Sequence[Any]) -> Tensor:
@@ -85,7 +94,8 @@ def make_new(op: Any, self: Tensor, size: Sequence[int], dtype: Any, layout: Any
     record = record_of(self)
     if record.block is not None:
         raise RuntimeError(f"{op.packet.name}: expected a layout without blocks, but got {record.layout}")
-    return make_empty(replace(record, size=record.size[: len(record.batch) + 2]), size, dtype, device)
+    matrix = replace(record, size=record.size[: len(record.batch) + 2])
+    return widen_indices(make_empty(matrix, size, dtype, device))
 
 
 def make_alike(op: Any, self: Tensor, *rest: Any) -> Tensor:
@@ -227,7 +237,7 @@ def _write(self: Tensor, found: Tensor) -> Tensor:
             f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(found.shape)}"
         )
     _check_result(dc.dtype(found), dc.dtype(self))
-    record = record_of(convert_like(found, self))
+    record = _narrow(record_of(convert_like(found, self)), record_of(self))
     return become(self, replace_values(record, record.values.to(dc.dtype(self))))
 
 

@@ -13,7 +13,7 @@ from ...values.layouts import layout, strided
 from .. import tensor as coo
 from ..operators import define, ops
 from . import places
-from .tensor import LAYOUTS, is_compressed, record_of, replace_values, wrap_compressed
+from .tensor import LAYOUTS, is_compressed, record_of, replace_values, widen_indices, wrap_compressed
 
 NAMES: Final = {value: name for name, value in LAYOUTS.items()}
 _SCHEMAS: Final = {
@@ -73,7 +73,7 @@ def _sample(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> 
         )
     )
     product = (rows * columns).sum(1).reshape(dc.shape(record.values)) * alpha
-    return replace_values(record, product if beta == 0 else product + record.values * beta)
+    return widen_indices(replace_values(record, product if beta == 0 else product + record.values * beta))
 
 
 def convert(self: Tensor, wanted: layout, blocksize: Any = (), dense_dim: int = 0) -> Tensor:
@@ -114,7 +114,10 @@ def _mask(self: Tensor, mask: Tensor) -> Tensor:
     if not is_compressed(mask):
         return ops.sparse_mask(source, mask)
     record = record_of(mask)
-    return replace_values(record, places.gather(source, record))
+    if self.layout is record.layout is LAYOUTS["csr"]:  # as torch: in the places that both have
+        ones = replace_values(record, FUNCTIONS["ones_like"](record.values).to(dc.dtype(self)))
+        return places.from_coo(source * places.to_coo(ones), record.layout, None, len(record.batch))
+    return widen_indices(replace_values(record, places.gather(source, record)))
 
 
 def _addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:

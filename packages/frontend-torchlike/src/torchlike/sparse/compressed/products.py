@@ -20,7 +20,7 @@ from ..matrices import multiply as multiply_coordinates
 from . import places
 from .elements import call, select, transpose_matrix
 from .operators import NAMES, convert, ops
-from .tensor import LAYOUTS, Compressed, is_compressed, record_of
+from .tensor import LAYOUTS, Compressed, is_compressed, record_of, widen_indices
 
 Array = NDArray[Any]
 #: The dtypes that are computed in float32.
@@ -159,7 +159,8 @@ def add_product(op: Any, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1
     product = _multiply_both(mat1, mat2)
     found = convert(product, self.layout, record_of(self).block) if is_compressed(self) else product
     found = found * alpha if alpha != 1 else found
-    return found if beta == 0 else self * beta + found
+    found = found if beta == 0 else self * beta + found
+    return widen_indices(found) if is_compressed(found) else found
 
 
 def write_dense(op: Any, *values: Any) -> Tensor:
