@@ -65,8 +65,16 @@ def _reduce_products(sparse: Tensor, dense: Tensor, reduce: str) -> Tensor:
     products = ops.values(whole).unsqueeze(1) * dense.index_select(0, columns)
     start = products.new_zeros((dc.shape(sparse)[0], dc.shape(dense)[1]))
     places = rows.unsqueeze(1).expand_as(products)
-    found: Tensor = FUNCTIONS["scatter_reduce"](start, 0, places, products, wanted, include_self=False)
-    return found
+    if wanted in ("sum", "mean"):
+        found: Tensor = FUNCTIONS["scatter_reduce"](start, 0, places, products, wanted, include_self=False)
+        return found
+    # The first of several that are alike has the gradient, and a row without elements none.
+    given, count = products.detach(), dc.shape(products)[0]
+    best = FUNCTIONS["scatter_reduce"](start, 0, places, given, wanted, include_self=False).index_select(0, rows)
+    numbers = FACTORIES["arange"](count, device=given.device).unsqueeze(1).expand_as(given)
+    numbers = FUNCTIONS["where"]((given == best) | (given != given), numbers, count)
+    first = FUNCTIONS["full_like"](start, count, dtype=numbers.dtype).scatter_reduce(0, places, numbers, "amin")
+    return FUNCTIONS["cat"]([products, products.new_zeros((1, dc.shape(products)[1]))]).gather(0, first)
 
 
 def _check_product(one: Tensor, other: Tensor) -> None:

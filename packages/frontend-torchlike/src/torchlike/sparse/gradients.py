@@ -103,6 +103,7 @@ FORMULA_FUNCTIONS.update(
         "mask_alike": mask_alike,
         "mask_gradient": mask_gradient,
         "sum_gradient": sum_gradient,
+        "values": ops.values.default,
         "values_gradient": values_gradient,
     }
 )

@@ -28,7 +28,9 @@ def write_components(tensor: Tensor, components: Mapping[str, Tensor], count: in
         shown.append(f"{start}{body})")
     notes = [] if tensor.device.type == "cpu" else [f"device='{tensor.device}'"]
     notes += [f"size={tuple(tensor.shape)}", *([] if tensor.is_meta else [f"nnz={count}"])]
-    if tensor.dtype not in (get_default_dtype(), ScalarType.Long, ScalarType.Bool):
+    real = get_default_dtype()
+    usual = (real, real.to_complex(), ScalarType.Long, ScalarType.Bool)
+    if tensor.dtype not in usual:
         notes.append(f"dtype={tensor.dtype!r}")
     notes.append(f"layout={tensor.layout!r}")
     if tensor.grad_fn is not None:
