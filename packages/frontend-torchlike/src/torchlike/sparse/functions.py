@@ -72,7 +72,7 @@ def _reduce_products(sparse: Tensor, dense: Tensor, reduce: str) -> Tensor:
     given, count = products.detach(), dc.shape(products)[0]
     best = FUNCTIONS["scatter_reduce"](start, 0, places, given, wanted, include_self=False).index_select(0, rows)
     numbers = FACTORIES["arange"](count, device=given.device).unsqueeze(1).expand_as(given)
-    numbers = FUNCTIONS["where"]((given == best) | (given != given), numbers, count)
+    numbers = FUNCTIONS["where"]((given == best) | given.isnan(), numbers, count)
     first = FUNCTIONS["full_like"](start, count, dtype=numbers.dtype).scatter_reduce(0, places, numbers, "amin")
     return FUNCTIONS["cat"]([products, products.new_zeros((1, dc.shape(products)[1]))]).gather(0, first)
 

@@ -22,7 +22,7 @@ from ..history.grad_mode import no_grad
 from . import arithmetic, components, joining, products, reductions, refusals
 from .mixed_layouts import RESULTS
 from .refusals import read_layouts, refuse_layouts, refuse_operator
-from .tensor import COVERED
+from .tensor import COO
 
 Rule = Callable[..., Any]
 #: Functions of one element that keep zeros, and have a form in place.
@@ -120,6 +120,10 @@ def make_finder(rules: dict[str, Rule], layouts: dict[str, Any]) -> Callable[[st
     return find
 
 
+_libraries: Final[list[dc.Library]] = []
+
+
+@COO.for_each_key
 def register(key: DispatchKey) -> None:
     """Register the kernels under the Sparse key of a device."""
     # Below the program's registrations, whether made before or after it uses sparse tensors.
@@ -127,7 +131,3 @@ def register(key: DispatchKey) -> None:
         library = dc.Library("aten", "IMPL", key.name)
         library.impl_lazily(make_finder(RULES, RESULTS))
         _libraries.append(library)
-
-
-_libraries: Final[list[dc.Library]] = []
-COVERED.register = register

@@ -8,9 +8,10 @@ from typing import Any
 import dispatch_core as dc
 
 from ..tensors.tensor import Tensor
-from ..values.layouts import sparse_bsc, sparse_bsr, sparse_csc, sparse_csr, strided
+from ..values.layouts import refuse_layout, sparse_bsc, sparse_bsr, sparse_csc, sparse_csr, strided
 from .compressed.conversions import to_layout
 from .compressed.tensor import is_compressed
+from .compressed.tensor import record_of as compressed_record
 from .construction import to_sparse
 from .operators import coalesce, ops
 from .tensor import expect_sparse, is_sparse, record_of
@@ -51,7 +52,7 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
     """
     if not is_sparse(self) and not is_compressed(self):
         if self.layout is not strided:
-            self._dispatch_data.refuse("to_dense()")
+            refuse_layout(self, "to_dense()")
         return self if dtype is None else self.to(dtype)
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_to_dense\nHint: to_dense().to(dtype)")
@@ -106,8 +107,8 @@ def row_indices(self: Tensor) -> Tensor:
 
 
 def _find_indices(self: Tensor, name: str, kind: str) -> Tensor:
-    record = self._dispatch_data
-    if not is_compressed(self) or name not in record.names:
+    record = compressed_record(self) if is_compressed(self) else None
+    if record is None or name not in record.names:
         raise RuntimeError(
             f"{name} expected sparse {kind} compressed tensor layout but got {self.layout}\n"
             f"Hint: to_sparse_{'csr' if kind == 'row' else 'csc'}() makes one"
@@ -169,7 +170,7 @@ def _values(self: Tensor) -> Tensor:
 
 def _nnz(self: Tensor) -> int:
     """Return the number of elements that are there."""
-    count: int = (self._dispatch_data if is_compressed(self) else _need(self, "_nnz")).count
+    count: int = (compressed_record(self) if is_compressed(self) else _need(self, "_nnz")).count
     return count
 
 
@@ -188,7 +189,7 @@ def sparse_dim(self: Tensor) -> int:
 
 def dense_dim(self: Tensor) -> int:
     """Return the number of dense dimensions, all for a strided tensor (source: ``torch.Tensor.dense_dim``)."""
-    return len(self._dispatch_data.dense) if is_compressed(self) else self.dim() - sparse_dim(self)
+    return len(compressed_record(self).dense) if is_compressed(self) else self.dim() - sparse_dim(self)
 
 
 def _dimI(self: Tensor) -> int:  # noqa: N802  # torch's name

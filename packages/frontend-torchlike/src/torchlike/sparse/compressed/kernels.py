@@ -17,7 +17,7 @@ from ..operators import below_history
 from ..refusals import refuse_operator
 from . import elements, products, systems
 from .operators import KERNELS
-from .tensor import COVERED
+from .tensor import COMPRESSED
 
 Rule = Callable[..., Any]
 _KEEP_ZEROS: Final = f"{FUNCTIONS_THAT_KEEP_ZEROS} neg square angle"
@@ -67,7 +67,10 @@ _RULES: Final[dict[Rule, str]] = {
 }
 RULES: Final = {name: rule for rule, names in _RULES.items() for name in names.split()}
 
+_libraries: Final[list[dc.Library]] = []
 
+
+@COMPRESSED.for_each_key
 def register(key: DispatchKey) -> None:
     """Register the kernels under the SparseCsr key of a device."""
     # Below the program's registrations, whether made before or after it uses such tensors.
@@ -78,7 +81,3 @@ def register(key: DispatchKey) -> None:
         for name, kernel in KERNELS.items():
             own.impl(name, below_history(kernel))
         _libraries.extend((library, own))
-
-
-_libraries: Final[list[dc.Library]] = []
-COVERED.register = register

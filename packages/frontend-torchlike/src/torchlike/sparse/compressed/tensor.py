@@ -10,18 +10,17 @@ Note [Compressed tensors]
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core.frontends import TensorLayout
-from dispatch_core.keys import DispatchKey
 
 from ...tensors.tensor import Tensor, wrap
 from ...values import layouts
-from ...values.layouts import LayoutData, layout
+from ...values.layouts import LayoutData, layout, layout_of
+from ..tensor import find_record
 from ..text import write_components
 
 #: The layouts by the names that torch's functions have.
@@ -99,24 +98,6 @@ class Compressed(LayoutData):
         shown = {**dict(zip(self.names, (self.compressed, self.plain), strict=True)), "values": self.values}
         return write_components(tensor, shown, self.count, new_line=False)
 
-    def deep_copy(self, tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
-        """Return a copy with components of its own."""
-        parts = (copy.deepcopy(each, memo) for each in (self.compressed, self.plain, self.values))
-        made = wrap_compressed(*parts, self.size, self.layout).requires_grad_(tensor.requires_grad)
-        if tensor.grad is not None:
-            made.grad = copy.deepcopy(tensor.grad, memo)
-        return made
-
-    def reduce(self, tensor: Tensor) -> tuple[Any, ...]:
-        """Return the components of a pickled tensor."""
-        return _rebuild, (self.compressed, self.plain, self.values, self.size, self.layout, tensor.requires_grad)
-
-
-def _rebuild(
-    compressed: Tensor, plain: Tensor, values: Tensor, size: tuple[int, ...], layout: layout, requires_grad: bool
-) -> Tensor:
-    return wrap_compressed(compressed, plain, values, size, layout).requires_grad_(requires_grad)
-
 
 COMPRESSED: Final = TensorLayout(
     "SparseCsr",
@@ -129,37 +110,22 @@ COMPRESSED: Final = TensorLayout(
 )
 
 
-class _Covered(dict[DispatchKey, bool]):
-    """The keys that have kernels, which they get when the first of their tensors is made."""
-
-    #: Gives a key its kernels; set by `kernels`, whose rules make compressed tensors.
-    register: Callable[[DispatchKey], None]
-
-    def __missing__(self, key: DispatchKey) -> bool:
-        self.register(key)
-        self[key] = True
-        return True
-
-
-COVERED: Final = _Covered()
-
-
 def wrap_compressed(compressed: Tensor, plain: Tensor, values: Tensor, size: Sequence[int], layout: layout) -> Tensor:
     """Return the compressed tensor of these components, which are not looked at."""
-    assert COVERED[COMPRESSED.key_for(values)]
     fields = {"compressed": compressed, "plain": plain, "values": values, "size": tuple(size), "layout": layout}
     return wrap(COMPRESSED.make(**fields))
 
 
 def is_compressed(value: object) -> bool:
-    """Return whether a value is a compressed tensor."""
-    return isinstance(getattr(value, "_dispatch_data", None), Compressed)
+    """Return whether a value is a compressed tensor, or a transform's for one."""
+    return isinstance(getattr(value, "_dispatch_data", None), Compressed) or (
+        isinstance(value, Tensor) and layout_of(value) in TRANSPOSED
+    )
 
 
 def record_of(tensor: Tensor) -> Compressed:
-    """Return the record of a compressed tensor."""
-    record: Compressed = tensor._dispatch_data
-    return record
+    """Return the record of a compressed tensor, or of the one that a transform's represents; raises as `find_record`."""
+    return find_record(tensor, Compressed)
 
 
 def replace_values(record: Compressed, values: Tensor) -> Tensor:
