@@ -253,7 +253,7 @@ def to_sparse(
     if layout not in (None, sparse_coo) or blocksize is not None or dense_dim is not None or is_compressed(self):
         if is_compressed(self) and sparse_dim not in (None, 2):
             raise RuntimeError(
-                f"to_sparse: conversion from {self.layout} to {sparse_coo} for sparse_dim value other than 2 is not supported"
+                f"to_sparse: conversion from {self.layout} to {sparse_coo} for a sparse_dim other than 2 is not supported"
             )
         return to_layout(self, layout, blocksize, dense_dim)
     if is_sparse(self):

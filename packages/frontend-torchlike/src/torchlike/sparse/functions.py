@@ -28,8 +28,8 @@ def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
     """Return the product of two matrices, whose gradients have the places of sparse ones (source: ``torch.sparse.mm``).
 
     The product of two sparse matrices is sparse. ``reduce`` is what is done with the products of a row of a compressed
-    matrix instead: "sum", "mean", "amax" or "amin", zero for a row without elements. Raises ``RuntimeError`` for matrices that
-    do not fit, ``ValueError`` for another ``reduce``.
+    matrix instead: "sum", "mean", "amax" or "amin", zero for a row without elements. Raises ``RuntimeError`` for matrices
+    that do not fit, ``ValueError`` for another ``reduce``.
 
     >>> import torchlike
     >>> s = torchlike.sparse_coo_tensor([[0], [1]], [2.], (2, 2), requires_grad=True)

@@ -13,6 +13,7 @@ from .compressed.conversions import to_layout
 from .compressed.tensor import is_compressed
 from .compressed.tensor import record_of as compressed_record
 from .construction import to_sparse
+from .hybrid_products import smm, sspaddmm
 from .operators import coalesce, ops
 from .tensor import expect_sparse, is_sparse, record_of
 
@@ -32,8 +33,10 @@ __all__ = [
     "is_coalesced",
     "resize_as_sparse_",
     "row_indices",
+    "smm",
     "sparse_dim",
     "sparse_mask",
+    "sspaddmm",
     "to_dense",
     "to_sparse",
     "to_sparse_bsc",

@@ -314,8 +314,8 @@ _OWN: Final = "is_contiguous register_hook register_post_accumulate_grad_hook re
 #: Methods for the sparse layout.
 _SPARSE: Final = (
     "_coalesced_ _dimI _dimV _indices _nnz _values ccol_indices coalesce col_indices crow_indices dense_dim indices"
-    " is_coalesced resize_as_sparse_ row_indices sparse_dim sparse_mask to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo"
-    " to_sparse_csc to_sparse_csr values"
+    " is_coalesced resize_as_sparse_ row_indices sparse_dim sparse_mask sspaddmm smm to_dense to_sparse to_sparse_bsc"
+    " to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values"
 )
 
 

@@ -52,8 +52,8 @@ def check_shapes(compressed: Tensor, plain: Tensor, values: Tensor, size: Sequen
     for dim, step in enumerate(block):
         _require(
             size[batch + dim] % step == 0,
-            f"tensor shape[{batch + dim}] (={size[batch + dim]}) must be divisible with blocksize[{dim}] (={step}) as defined"
-            " by values shape",
+            f"tensor shape[{batch + dim}] (={size[batch + dim]}) must be divisible with blocksize[{dim}] (={step}) as"
+            " defined by values shape",
         )
     lines = size[batch + (not is_by_rows)] // block[not is_by_rows]
     _require(

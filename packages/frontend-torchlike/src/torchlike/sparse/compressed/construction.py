@@ -42,10 +42,10 @@ def sparse_compressed_tensor(
     """Return a tensor of compressed rows or columns, or of blocks of them (source: ``torch.sparse_compressed_tensor``).
 
     ``compressed_indices`` counts the elements before each row (CSR, BSR) or column (CSC, BSC), ``plain_indices`` has the
-    columns or rows of ``values``, which may have dense dimensions behind, and all may have those of a batch in front. Without
-    ``size`` the plain dimension is as small as it can be. The tensor has the history of ``values``, unless ``requires_grad``
-    makes it a leaf. Raises ``RuntimeError`` for components that do not fit, and for places beyond the sizes or out of order,
-    unless ``check_invariants`` is False.
+    columns or rows of ``values``, which may have dense dimensions behind, and all may have those of a batch in front.
+    Without ``size`` the plain dimension is as small as it can be. The tensor has the history of ``values``, unless
+    ``requires_grad`` makes it a leaf. Raises ``RuntimeError`` for components that do not fit, and for places beyond the
+    sizes or out of order, unless ``check_invariants`` is False.
 
     >>> import torchlike
     >>> sparse_compressed_tensor([0, 1, 2], [2, 0], [3., 4.], (2, 3), layout=torchlike.sparse_csr).to_dense()

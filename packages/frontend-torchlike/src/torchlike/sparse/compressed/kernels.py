@@ -15,7 +15,7 @@ from dispatch_core.keys import DispatchKey
 from ..kernels import FUNCTIONS_THAT_KEEP_ZEROS, TESTS, make_finder
 from ..operators import below_history
 from ..refusals import refuse_operator
-from . import elements, products, systems
+from . import arithmetic, copies, dimensions, products, rules, sums, systems
 from .operators import KERNELS
 from .tensor import COMPRESSED
 
@@ -23,40 +23,40 @@ Rule = Callable[..., Any]
 _KEEP_ZEROS: Final = f"{FUNCTIONS_THAT_KEEP_ZEROS} neg square angle"
 #: Rule → the overloads that it serves.
 _RULES: Final[dict[Rule, str]] = {
-    elements.copy_components: "clone alias detach",
-    elements.convert: "_to_copy",
-    elements.make_zeros: "zeros_like",
-    elements.make_alike: "empty_like ones_like full_like rand_like randn_like",
-    elements.make_new: "new_zeros new_empty",
-    elements.fill_new: "new_ones new_full",
-    elements.write_zeros: "zero_",
-    elements.write_copy: "copy_",
-    elements.apply_to_values: f"{_KEEP_ZEROS} {TESTS} isnan isinf positive _conj_physical conj_physical threshold_backward"
+    copies.copy_components: "clone alias detach",
+    copies.convert: "_to_copy",
+    copies.make_zeros: "zeros_like",
+    copies.make_alike: "empty_like ones_like full_like rand_like randn_like",
+    copies.make_new: "new_zeros new_empty",
+    copies.fill_new: "new_ones new_full",
+    copies.write_zeros: "zero_",
+    copies.write_copy: "copy_",
+    arithmetic.apply_to_values: f"{_KEEP_ZEROS} {TESTS} isnan isinf positive _conj_physical conj_physical threshold_backward"
     " round.decimals mul.Scalar div.Scalar div.Scalar_mode",
-    elements.write_values: " ".join([*(f"{name}_" for name in _KEEP_ZEROS.split() if name != "angle")])
+    arithmetic.write_values: " ".join([*(f"{name}_" for name in _KEEP_ZEROS.split() if name != "angle")])
     + " conj_physical_ div_.Scalar div_.Scalar_mode mul_.Scalar fill_.Scalar normal_ uniform_ round_.decimals",
-    elements.write_result: " ".join(
+    arithmetic.write_result: " ".join(
         f"{name}.out" for name in f"{_KEEP_ZEROS} {TESTS} conj_physical negative absolute".split()
     )
     + " pow.Tensor_Scalar_out",
-    elements.raise_power: "pow.Tensor_Scalar",
-    elements.multiply: "mul.Tensor",
-    elements.write_product: "mul_.Tensor",
-    elements.divide: "div.Tensor div.Tensor_mode",
-    elements.add: "add.Tensor sub.Tensor",
-    elements.write_sum: "add_.Tensor sub_.Tensor",
-    elements.transpose: "transpose.int",
-    elements.transpose_matrix: "t",
-    elements.permute: "permute",
-    elements.select: "select.int",
-    elements.unbind: "unbind.int",
-    elements.resize: "resize_",
-    elements.resize_alike: "resize_as_",
+    arithmetic.raise_power: "pow.Tensor_Scalar",
+    arithmetic.multiply: "mul.Tensor",
+    arithmetic.write_product: "mul_.Tensor",
+    arithmetic.divide: "div.Tensor div.Tensor_mode",
+    arithmetic.add: "add.Tensor sub.Tensor",
+    arithmetic.write_sum: "add_.Tensor sub_.Tensor",
+    dimensions.transpose: "transpose.int",
+    dimensions.transpose_matrix: "t",
+    dimensions.permute: "permute",
+    dimensions.select: "select.int",
+    dimensions.unbind: "unbind.int",
+    dimensions.resize: "resize_",
+    dimensions.resize_alike: "resize_as_",
     refuse_operator: "isreal",  # the elements that are not there are real, too
-    elements.read_number: "_local_scalar_dense",
-    elements.by_coo: "any linalg_vector_norm",
-    elements.sum_all: "sum",
-    elements.sum_dims: "sum.dim_IntList",
+    sums.read_number: "_local_scalar_dense",
+    rules.by_coo: "any linalg_vector_norm",
+    sums.sum_all: "sum",
+    sums.sum_dims: "sum.dim_IntList",
     products.multiply_matrices: "mm",
     products.multiply_vector: "mv",
     products.multiply_batches: "bmm",

@@ -182,7 +182,7 @@ def compress(entries: Entries, wanted: layout, index_dtype: Any = ScalarType.Lon
     if total and not (sums == sums[0]).all():
         raise RuntimeError(
             "Expect the same number of specified elements per batch.\n"
-            f"Hint: the matrices of the batch have {min(sums.tolist())} to {max(sums.tolist())}; to_sparse() has no such limit"
+            f"Hint: the matrices of the batch have {min(sums.tolist())} to {max(sums.tolist())}; to_sparse() has no limit"
         )
     count = dc.shape(numbers)[0] // total if total else 0
     compressed = FUNCTIONS["cat"]([counts.new_zeros((total, 1)), counts.cumsum(1)], 1)

@@ -18,8 +18,9 @@ from ...tensors.tensor import Tensor
 from .. import tensor as coo
 from ..matrices import multiply as multiply_coordinates
 from . import places
-from .elements import call, select, transpose_matrix
+from .dimensions import select, transpose_matrix
 from .operators import NAMES, convert, ops
+from .rules import call
 from .tensor import LAYOUTS, Compressed, is_compressed, record_of, widen_indices
 
 Array = NDArray[Any]
