@@ -50,7 +50,7 @@ def elements(seed, *shape, dtype="float32", density=None):
     return found if density is None else found * (numbers.random(shape) < density)
 
 
-def strided(frontend, seed, *shape, dtype="float32"):
+def make_strided(frontend, seed, *shape, dtype="float32"):
     return frontend.from_numpy(elements(seed, *shape, dtype=dtype)).to(getattr(frontend, dtype))
 
 
@@ -299,7 +299,7 @@ def inputs_for(name, kind, other=None, seed=0):
         return [
             s,
             make(frontend, name, kind, seed + 5, layout=other),
-            strided(frontend, seed + 9, *batch, *size, *dense, dtype=dtype),
+            make_strided(frontend, seed + 9, *batch, *size, *dense, dtype=dtype),
         ]
 
     return make_inputs
@@ -544,7 +544,7 @@ def test_triangular_systems(name, options, dtype):
     results = []
     for frontend in (torch, torchlike):
         matrix = frontend.from_numpy(elements(3, 6, 6) + 5 * np.eye(6)).to(getattr(frontend, dtype))
-        right = strided(frontend, 4, 6, 2, dtype=dtype)
+        right = make_strided(frontend, 4, 6, 2, dtype=dtype)
         if name == "bsr" and "unitriangular" in options:
             return  # which torch refuses
         given = matrix.to_sparse_csr() if name == "csr" else matrix.to_sparse_bsr((2, 2))

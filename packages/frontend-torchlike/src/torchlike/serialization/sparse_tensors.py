@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ..nn.parameter import Parameter
@@ -27,7 +27,7 @@ def take_sparse_apart(tensor: Tensor, encode: Callable[[Any, str], Any]) -> dict
     """Return the node of a sparse tensor, with its components as ``encode(component, name)`` makes them."""
     record = tensor._dispatch_data
     names = ("indices", "values") if tensor.is_sparse else ("compressed", "plain", "values")
-    node = {
+    node: dict[str, Any] = {
         str(record.layout.__reduce__()): [encode(getattr(record, each), each) for each in names],
         "size": list(record.size),
     }
@@ -45,9 +45,9 @@ def put_sparse_together(node: dict[str, Any], decode: Callable[[Any], Any]) -> T
     name = next(each for each in SPARSE if each in node)
     parts = [decode(each) for each in node[name]]
     if name == "sparse_coo":
-        made = _make(*parts, node["size"], node["is_coalesced"])
+        made = _make((*parts, node["size"], node["is_coalesced"]))
     else:
-        made = _make_compressed(*parts, node["size"], _LAYOUTS[f"torch.{name}"])
+        made = _make_compressed((*parts, node["size"]), _LAYOUTS[f"torch.{name}"])
     requires_grad = node.get("requires_grad") is True
     return Parameter(made, requires_grad) if node.get("parameter") else made.requires_grad_(requires_grad)
 
@@ -67,14 +67,15 @@ def rebuild_sparse(layout: Any, data: Any) -> Tensor:
     if type(data) is not tuple or len(data) not in (3, 4):
         raise ValueError("a sparse tensor has no components")
     if layout is not layouts.sparse_coo:
-        return _make_compressed(*data, layout) if len(data) == 4 else _make_compressed(None, *data, layout)
+        return _make_compressed(data, layout)
     indices, values, size, *rest = data
-    return _make(indices, values, tuple(size), bool(rest and rest[0]))
+    return _make((indices, values, tuple(size), bool(rest and rest[0])))
 
 
-def _make_compressed(compressed: Any, plain: Any, values: Any, size: Any, layout: Any) -> Tensor:
+def _make_compressed(data: Sequence[Any], layout: Any) -> Tensor:
     from ..sparse.compressed.construction import sparse_compressed_tensor  # few files have sparse tensors
 
+    compressed, plain, values, size = data if len(data) == 4 else (None, *data)
     if not all(isinstance(each, Tensor) for each in (compressed, plain, values)):
         raise ValueError("a sparse tensor has no components")
     sizes = check_numbers(size, "size")
@@ -82,9 +83,10 @@ def _make_compressed(compressed: Any, plain: Any, values: Any, size: Any, layout
     return made
 
 
-def _make(indices: Any, values: Any, size: Any, is_coalesced: Any) -> Tensor:
+def _make(data: Sequence[Any]) -> Tensor:
     from ..sparse.construction import sparse_coo_tensor  # few files have sparse tensors
 
+    indices, values, size, is_coalesced = data
     if not isinstance(indices, Tensor) or not isinstance(values, Tensor) or not isinstance(is_coalesced, bool):
         raise ValueError("a sparse tensor has no components")
     made = sparse_coo_tensor(

@@ -9,8 +9,9 @@ import dispatch_core as dc
 from ...functions.operator_functions import FUNCTIONS
 from ...tensors.tensor import Tensor
 from ...values.layouts import strided
+from ..operators import ops
 from . import places
-from .operators import convert_like, ops
+from .operators import convert_like
 from .rules import become, by_coo, call, check_result, find_first, narrow
 from .tensor import (
     Compressed,

@@ -78,16 +78,16 @@ def sparse_compressed_tensor(
         raise NotImplementedError(f"sparse_{NAMES[wanted]}_tensor(): pin_memory=True is not supported")
     elements = values if isinstance(values, Tensor) else as_tensor(values, dtype=dtype, device=device)
     elements = elements.to(device=device, dtype=dtype)
-    indices = [_read_indices(each, elements) for each in (compressed_indices, plain_indices)]
-    shape = _guess_size(*indices, elements, wanted) if size is None else [int(each) for each in size]
+    compressed, plain = (_read_indices(each, elements) for each in (compressed_indices, plain_indices))
+    shape = _guess_size(compressed, plain, elements, wanted) if size is None else [int(each) for each in size]
     if any(each < 0 for each in shape):
         raise RuntimeError(f"sparse_{NAMES[wanted]}_tensor(): size {shape} has a negative dimension")
-    check_shapes(*indices, elements, shape, wanted)
+    check_shapes(compressed, plain, elements, shape, wanted)
     if not elements.is_meta and (check_invariants is not False or invariants_are_checked()):
-        start = indices[0].dim()
+        start = compressed.dim()
         block = tuple(elements.shape[start : start + 2]) if wanted in (sparse_bsr, sparse_bsc) else None
-        check_places(*indices, shape, wanted, block)
-    made: Tensor = ops._compressed_tensor(*indices, elements, shape, NAMES[wanted])
+        check_places(compressed, plain, shape, wanted, block)
+    made: Tensor = ops._compressed_tensor(compressed, plain, elements, shape, NAMES[wanted])
     return made.detach().requires_grad_() if requires_grad else made
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import dispatch_core as dc
 
-from ...tensors.tensor import Tensor
+from ...tensors.tensor import Tensor, wrap
 from .rules import become
 from .tensor import (
+    COMPRESSED,
     Compressed,
     record_of,
     replace_values,
@@ -24,8 +25,7 @@ def copy_components(op: Any, self: Tensor, *rest: Any) -> Tensor:
     record = record_of(self)
     if not op.packet.name.endswith("clone"):
         return replace_values(record, record.values)
-    parts = (each.clone() for each in (record.compressed, record.plain, record.values))
-    return wrap_compressed(*parts, record.size, record.layout)
+    return wrap(COMPRESSED.map_components(lambda each: each.clone(), record))
 
 
 def convert(op: Any, self: Tensor, dtype: Any, layout: Any, device: Any, *rest: Any) -> Tensor:

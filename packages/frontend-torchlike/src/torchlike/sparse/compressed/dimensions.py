@@ -8,11 +8,12 @@ from typing import Any
 import dispatch_core as dc
 
 from ...functions.operator_functions import FUNCTIONS
-from ...tensors.tensor import Tensor
+from ...tensors.tensor import Tensor, wrap
 from ...values.size import check_dim
 from . import places
 from .rules import become
 from .tensor import (
+    COMPRESSED,
     TRANSPOSED,
     is_compressed,
     record_of,
@@ -80,8 +81,9 @@ def select(op: Any, self: Tensor, dim: int, index: int) -> Tensor:
         )
     size = record.size[:dim] + record.size[dim + 1 :]
     if dim < split:
-        parts = (each.select(dim, index) for each in (record.compressed, record.plain, record.values))
-        return wrap_compressed(*parts, size, record.layout)
+        return wrap(
+            COMPRESSED.replace(COMPRESSED.map_components(lambda each: each.select(dim, index), record), size=size)
+        )
     if dim < split + 2:
         found: Tensor = op(places.to_coo(self), dim, index)
         return found

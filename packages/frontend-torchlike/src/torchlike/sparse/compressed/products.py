@@ -17,9 +17,10 @@ from ...functions.operator_functions import FUNCTIONS
 from ...tensors.tensor import Tensor
 from .. import tensor as coo
 from ..matrices import multiply as multiply_coordinates
+from ..operators import ops
 from . import places
 from .dimensions import select, transpose_matrix
-from .operators import NAMES, convert, ops
+from .operators import NAMES, convert
 from .rules import call
 from .tensor import LAYOUTS, Compressed, is_compressed, record_of, widen_indices
 

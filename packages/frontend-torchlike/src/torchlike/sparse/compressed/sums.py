@@ -7,8 +7,9 @@ from typing import Any
 import dispatch_core as dc
 
 from ...tensors.tensor import Tensor
+from ..operators import ops
 from . import places
-from .operators import NAMES, ops
+from .operators import NAMES
 from .rules import narrow
 from .tensor import (
     record_of,

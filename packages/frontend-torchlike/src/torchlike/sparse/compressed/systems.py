@@ -62,8 +62,10 @@ def _solve(matrix: Tensor, right: Tensor, function: Any) -> Tensor:
     if module is None:
         raise RuntimeError(f"a sparse system needs SciPy, which is not installed\nHint: {library_hint('scipy')}")
     record = record_of(matrix)
-    parts: Any = [each.detach().cpu().numpy() for each in (record.compressed, record.plain, record.values)]
-    made = make_matrix(*parts, list(record.size), NAMES[record.layout])
+    compressed, plain, values = (
+        each.detach().cpu().numpy() for each in (record.compressed, record.plain, record.values)
+    )
+    made = make_matrix(compressed, plain, values, list(record.size), NAMES[record.layout])
     found: Tensor = from_numpy(np.ascontiguousarray(function(module, made, right.detach().cpu().numpy())))
     return found.to(dtype=dc.dtype(right), device=right.device)
 

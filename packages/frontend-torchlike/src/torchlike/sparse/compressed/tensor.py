@@ -11,7 +11,7 @@ Note [Compressed tensors]
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
@@ -41,7 +41,7 @@ class Compressed(LayoutData):
     plain: Tensor
     values: Tensor
     size: tuple[int, ...]
-    layout: layout
+    layout: layout  # type: ignore[misc]  # four layouts have one record
 
     densified_by: ClassVar[str] = "to_dense()"
 
@@ -130,11 +130,15 @@ def record_of(tensor: Tensor) -> Compressed:
 
 def replace_values(record: Compressed, values: Tensor) -> Tensor:
     """Return a compressed tensor with other values in the same places."""
-    return wrap_compressed(record.compressed, record.plain, values, record.size, record.layout)
+    return change_record(record, values=values)
+
+
+def change_record(record: Compressed, **changes: object) -> Tensor:
+    """Return the compressed tensor of a record with other fields."""
+    return wrap(COMPRESSED.replace(record, **changes))
 
 
 def widen_indices(tensor: Tensor) -> Tensor:
     """Return a compressed tensor with indices of int64."""
     record = record_of(tensor)
-    changed = replace(record, compressed=record.compressed.long(), plain=record.plain.long())
-    return replace_values(changed, record.values)
+    return change_record(record, compressed=record.compressed.long(), plain=record.plain.long())
