@@ -102,6 +102,9 @@ def remake(self: Tensor, values: Tensor) -> Tensor:
 
 
 def _to_dense(self: Tensor, masked_grad: bool) -> Tensor:
+    record = record_of(self)
+    if self.is_meta:  # where the places are in no values
+        return record.values.new_zeros(record.size)
     return places.make_dense(places.list_entries(self))
 
 

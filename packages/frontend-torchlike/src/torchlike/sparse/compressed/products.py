@@ -77,12 +77,21 @@ def _multiply_by_operators(
     return multiply_coordinates(record.indices, record.values, size, dense)
 
 
+def _make_product(
+    compressed: Tensor, plain: Tensor, values: Tensor, size: list[int], layout: str, dense: Tensor
+) -> Tensor:
+    """Return a product without elements: the places are in no values."""
+    found: Tensor = dc.ops.aten.new_zeros.default(values, (size[0], dc.shape(dense)[1]))
+    return found
+
+
 with dc.registry.transaction(level="backend"):
     _library: Final = dc.Library("compressed", "DEF")
     _library.define(
         "mm(Tensor compressed, Tensor plain, Tensor values, int[] size, str layout, Tensor dense) -> Tensor"
     )
     _library.impl("mm", _multiply_on_cpu, "CPU")
+    _library.impl("mm", _make_product, "Meta")
     _library.impl("mm", _multiply_by_operators, "CompositeExplicitAutograd")
 _mm: Final = dc.ops.compressed.mm
 
