@@ -63,6 +63,10 @@ def make_new(op: Any, self: Tensor, size: Sequence[int], dtype: Any, layout: Any
     record = record_of(self)
     if record.block is not None:
         raise RuntimeError(f"{op.packet.name}: expected a layout without blocks, but got {record.layout}")
+    if len(size) < 2:
+        raise RuntimeError(
+            f"{op.packet.name}: a tensor of layout {record.layout} has at least 2 dimensions, not {len(size)}"
+        )
     matrix = replace(record, size=record.size[: len(record.batch) + 2])
     return widen_indices(make_empty(matrix, size, dtype, device))
 
