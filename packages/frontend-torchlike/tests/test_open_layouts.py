@@ -83,6 +83,15 @@ HISTORY = TensorLayout(
 )
 
 
+CHECKED = TensorLayout(
+    "Checked",
+    Checked,
+    component="value",
+    shape=lambda record: dc.shape(record.value),
+    dtype=lambda record: record.value.dtype,
+)
+
+
 def rounded(values, step=0.5):
     return wrap(ROUNDED.make(integers=(values / step).round().clamp(-128, 127).to(torchlike.int8), step=step))
 
@@ -203,24 +212,17 @@ def test_views_reach_the_integers(x):
 )
 @pytest.mark.parametrize("times", [1, 3])
 def test_the_results_of_a_fallback_are_checked_in_every_call(call, text, times):
-    checked = TensorLayout(
-        "Checked",
-        Checked,
-        component="value",
-        shape=lambda each: dc.shape(each.value),
-        dtype=lambda each: each.value.dtype,
-    )
-    given = wrap(checked.make(value=torchlike.ones(2, 2)))
+    given = wrap(CHECKED.make(value=torchlike.ones(2, 2)))
     good = [times - 1]
 
     def run(op, *args, **kwargs):
         good[0] -= 1
         if good[0] >= 0:
             return args[0]
-        return "text" if "add" in op.name else wrap(checked.make(value=torchlike.ones(2, 2)))
+        return "text" if "add" in op.name else wrap(CHECKED.make(value=torchlike.ones(2, 2)))
 
     with dc.Library("_", "IMPL") as library:
-        library.fallback(run, checked.key_on("cpu"))
+        library.fallback(run, CHECKED.key_on("cpu"))
         for _ in range(times - 1):
             call(given)
         with pytest.raises(dc.KernelResultError, match=text):
