@@ -198,7 +198,7 @@ def run_in_a_pipeline(s, x):
 LEVELS = {
     "pipeline": run_in_a_pipeline,
     "capture": lambda s, x: torchlike.compile(torchlike.mm)(s, x),
-    "capture of a constant": lambda s, x: torchlike.compile(lambda x: s @ x)(x),
+    "capture of a constant": lambda s, x: torchlike.compile(s.matmul)(x),
     "vmap": lambda s, x: torchlike.vmap(lambda column: s @ column, in_dims=1, out_dims=1)(x),
     "vmap of the batch": lambda s, x: torchlike.vmap(lambda row: row.to_dense() @ x)(s),
     "grad": lambda s, x: torchlike.func.vjp(lambda s: s @ x, s)[0],

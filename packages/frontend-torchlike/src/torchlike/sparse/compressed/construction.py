@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
+from dispatch_core import frontends
 from dispatch_core.tracebacks import api_boundary
 
 from ...creation.factories import as_tensor
@@ -83,7 +84,8 @@ def sparse_compressed_tensor(
     if any(each < 0 for each in shape):
         raise RuntimeError(f"sparse_{NAMES[wanted]}_tensor(): size {shape} has a negative dimension")
     check_shapes(compressed, plain, elements, shape, wanted)
-    if not elements.is_meta and (check_invariants is not False or invariants_are_checked()):
+    is_known = not elements.is_meta and not any(map(frontends.is_pending, (compressed, plain)))
+    if is_known and (check_invariants is not False or invariants_are_checked()):
         start = compressed.dim()
         block = tuple(elements.shape[start : start + 2]) if wanted in (sparse_bsr, sparse_bsc) else None
         check_places(compressed, plain, shape, wanted, block)

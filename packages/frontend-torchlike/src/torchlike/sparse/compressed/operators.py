@@ -117,6 +117,8 @@ def _mask(self: Tensor, mask: Tensor) -> Tensor:
     if not is_compressed(mask):
         return ops.sparse_mask(source, mask)
     record = record_of(mask)
+    if mask.is_meta:  # where the places are in no values
+        return replace_values(record, record.values.new_zeros(dc.shape(record.values), dtype=dc.dtype(self)))
     if self.layout is record.layout is LAYOUTS["csr"]:  # as torch: in the places that both have
         ones = replace_values(record, FUNCTIONS["ones_like"](record.values).to(dc.dtype(self)))
         return places.from_coo(source * places.to_coo(ones), record.layout, None, len(record.batch))

@@ -16,7 +16,6 @@ from dispatch_aten.variants import functional_of
 from ...functions.operator_functions import FUNCTIONS
 from ...tensors.tensor import Tensor
 from .. import tensor as coo
-from ..matrices import multiply as multiply_coordinates
 from ..operators import ops
 from . import places
 from .dimensions import select, transpose_matrix
@@ -50,31 +49,26 @@ def _multiply_on_cpu(
     compressed: Array, plain: Array, values: Array, size: list[int], layout: str, dense: Array
 ) -> Array:
     if load_scipy() is None or not len(plain):
-        return _multiply_simply(compressed, plain, values, size, layout, dense)
-    found: Array = make_matrix(compressed, plain, values, size, layout) @ np.ascontiguousarray(dense)
+        found: Array = _multiply_by_operators(compressed, plain, values, size, layout, dense)
+        return found
+    found = make_matrix(compressed, plain, values, size, layout) @ np.ascontiguousarray(dense)
     return found
 
 
-def _multiply_simply(
-    compressed: Array, plain: Array, values: Array, size: list[int], layout: str, dense: Array
-) -> Array:
-    lines = np.repeat(np.arange(len(compressed) - 1), np.diff(compressed))
+def _multiply_by_operators(compressed: Any, plain: Any, values: Any, size: list[int], layout: str, dense: Any) -> Any:
+    # Operators alone: a pipeline runs them with arrays. An element is a block of one.
+    aten = dc.ops.aten
+    count, shape = dc.shape(plain)[0], dc.shape(values)
+    high, wide = shape[1:] or (1, 1)
+    counts = aten.sub.Tensor(aten.slice.Tensor(compressed, 0, 1), aten.slice.Tensor(compressed, 0, 0, -1))
+    steps = aten.sub.Scalar(aten.cumsum.default(aten.ones_like.default(counts), 0), 1)
+    lines = aten.repeat_interleave.self_Tensor(steps, counts)
     rows, columns = (lines, plain) if layout in ("csr", "bsr") else (plain, lines)
-    high, wide = values.shape[1:] or (1, 1)
-    blocks = values.reshape(-1, high, wide)
-    parts = dense.reshape(size[1] // wide, wide, -1)
-    found = np.zeros((size[0] // high, high, dense.shape[1]), values.dtype)
-    with np.errstate(all="ignore"):
-        np.add.at(found, rows, blocks @ parts[columns])
-    return found.reshape(size[0], dense.shape[1])
-
-
-def _multiply_by_operators(
-    compressed: Tensor, plain: Tensor, values: Tensor, size: list[int], layout: str, dense: Tensor
-) -> Tensor:
-    made = ops._compressed_tensor(compressed, plain, values, size, layout)
-    record = coo.record_of(places.to_coo(made))
-    return multiply_coordinates(record.indices, record.values, size, dense)
+    parts = aten.reshape.default(dense, (size[1] // wide, wide, dc.shape(dense)[1]))
+    blocks = aten.reshape.default(values, (count, high, wide))
+    found = aten.bmm.default(blocks, aten.index_select.default(parts, 0, columns))
+    zeros = aten.new_zeros.default(values, (size[0] // high, high, dc.shape(dense)[1]))
+    return aten.reshape.default(aten.index_add.default(zeros, 0, rows, found), (size[0], dc.shape(dense)[1]))
 
 
 def _make_product(
