@@ -197,7 +197,7 @@ def run_in_a_pipeline(s, x):
 
 LEVELS = {
     "pipeline": run_in_a_pipeline,
-    "capture": lambda s, x: torchlike.compile(torchlike.mm)(s, x),
+    "capture": torchlike.compile(torchlike.mm),
     "capture of a constant": lambda s, x: torchlike.compile(s.matmul)(x),
     "vmap": lambda s, x: torchlike.vmap(lambda column: s @ column, in_dims=1, out_dims=1)(x),
     "vmap of the batch": lambda s, x: torchlike.vmap(lambda row: row.to_dense() @ x)(s),
