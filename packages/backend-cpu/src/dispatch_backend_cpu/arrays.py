@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
-from dispatch_aten.dtypes import FLOAT8, QUANTIZED, ScalarType
+from dispatch_aten.dtypes import NOT_IN_NUMPY, ScalarType
 from dispatch_aten.errors import DtypeError, OperatorError, library_hint
 from dispatch_aten.shapes import TensorMeta, contiguous_strides, iterator_strides, storage_extent
 
@@ -39,7 +39,9 @@ NUMPY_DTYPES: Final[dict[ScalarType, np.dtype[Any]]] = {
     ScalarType.ComplexDouble: np.dtype(np.complex128),
 }
 SCALAR_TYPES: Final = {dtype: scalar_type for scalar_type, dtype in NUMPY_DTYPES.items()}
-_EXTENDED: Final = FLOAT8 | {ScalarType.BFloat16}
+_EXTENDED: Final = frozenset(
+    each for each in NOT_IN_NUMPY if each is not ScalarType.ComplexHalf and not each.is_quantized
+)
 FLOAT: Final = np.dtype(np.float32)
 HALF: Final = np.dtype(np.float16)
 NARROW: Final = {HALF}
@@ -62,7 +64,7 @@ def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
         _load_extended(dtype)
         found = NUMPY_DTYPES.get(dtype)
     if found is None:
-        hint = "quantize_per_tensor makes such tensors" if dtype in QUANTIZED else "use float16 or float32"
+        hint = "quantize_per_tensor makes such tensors" if dtype.is_quantized else "use float16 or float32"
         raise DtypeError(f"the cpu backend has no arrays of dtype {dtype}, because NumPy has none", hint=hint)
     return found
 

@@ -53,7 +53,8 @@ class ScalarType(Enum):
     * ``short``: its Python name without a module, ``"float32"``, by which NumPy knows it too;
     * ``itemsize``: bytes per element;
     * ``is_floating_point``, ``is_complex``, ``is_integral`` (``bool`` is none of them), ``is_signed`` (has negative values);
-    * ``is_differentiable``: whether tensors of the type can require gradients.
+    * ``is_differentiable``: whether tensors of the type can require gradients;
+    * ``is_quantized``: whether integers stand for its numbers, which are no array's.
 
     >>> ScalarType.Float, str(ScalarType.Float)
     (torchlike.float32, 'float32')
@@ -73,6 +74,7 @@ class ScalarType(Enum):
     is_integral: bool
     is_signed: bool
     is_differentiable: bool
+    is_quantized: bool
 
     # The number, the name, bytes per element, and the kind as in NumPy's dtype.kind; q is a quantized number.
     Byte = 0, "uint8", 1, "u"
@@ -110,6 +112,7 @@ class ScalarType(Enum):
         member.is_integral = kind in "iu"
         member.is_signed = kind in "ifc" or short.startswith("qint")
         member.is_differentiable = kind in "fc"
+        member.is_quantized = kind == "q"
         return member
 
     # An enum hashes its name, in Python, which every look-up in a table of dtypes would pay for.

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import Any
+from typing import Any, Final
+
+from ..names.lazy_names import call_late
+
+_MODULE: Final = "torchlike.testing.numerical_jacobians"
+_make_strided, _to_tuple = call_late(_MODULE, "make_strided"), call_late(_MODULE, "to_tuple")
 
 
 def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
@@ -21,9 +26,7 @@ def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
     """
 
     def check(func: Callable[..., Any], inputs: Any, **kwargs: Any) -> bool:
-        from ..testing.numerical_jacobians import make_strided, to_tuple  # few programs compare gradients
-
-        function, given = make_strided(func, to_tuple(inputs), bool(kwargs.pop("masked", False)))
+        function, given = _make_strided(func, _to_tuple(inputs), bool(kwargs.pop("masked", False)))
         return gradcheck(function, given, **kwargs)
 
     return update_wrapper(check, gradcheck)

@@ -16,7 +16,7 @@ import dispatch_core as dc
 from dispatch_core.frontends import TensorLayout, field_names, find_layout
 from dispatch_core.keys import LAYOUTS
 
-from ..names.lazy_names import Tensor
+from ..names.lazy_names import Tensor, call_late
 from ..names.spelling import spell
 
 
@@ -153,6 +153,8 @@ def _rebuild(record: type, fields: dict[str, Any], requires_grad: bool) -> Tenso
         raise RuntimeError(
             f"no layout has records of {record.__module__}.{record.__qualname__}\nHint: import the module that makes it"
         )
-    from ..tensors.tensor import wrap  # which imports this module
+    made: Tensor = _wrap(known.make(**fields))
+    return made.requires_grad_(requires_grad)
 
-    return wrap(known.make(**fields)).requires_grad_(requires_grad)
+
+_wrap: Final = call_late("torchlike.tensors.tensor", "wrap")
