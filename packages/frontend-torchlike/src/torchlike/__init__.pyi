@@ -86,6 +86,17 @@ from .creation.sources import frombuffer as frombuffer
 from .creation.sources import to_dlpack as to_dlpack
 from . import sparse as sparse
 from .sparse.construction import sparse_coo_tensor as sparse_coo_tensor
+from .sparse.methods import resize_as_sparse_ as resize_as_sparse_
+from .sparse.hybrid_products import hsmm as hsmm
+from .sparse.hybrid_products import hspmm as hspmm
+from .sparse.hybrid_products import saddmm as saddmm
+from .sparse.hybrid_products import smm as smm
+from .sparse.hybrid_products import sspaddmm as sspaddmm
+from .sparse.compressed.construction import sparse_bsc_tensor as sparse_bsc_tensor
+from .sparse.compressed.construction import sparse_bsr_tensor as sparse_bsr_tensor
+from .sparse.compressed.construction import sparse_compressed_tensor as sparse_compressed_tensor
+from .sparse.compressed.construction import sparse_csc_tensor as sparse_csc_tensor
+from .sparse.compressed.construction import sparse_csr_tensor as sparse_csr_tensor
 from . import special as special
 from .surface.futures import Future as Future
 from .surface.stand_in import install_as_torch as install_as_torch
@@ -169,6 +180,27 @@ from .values.dtypes import qint8 as qint8
 from .values.dtypes import quint2x4 as quint2x4
 from .values.dtypes import quint4x2 as quint4x2
 from .values.dtypes import quint8 as quint8
+from .values.qschemes import per_channel_affine as per_channel_affine
+from .values.qschemes import per_channel_affine_float_qparams as per_channel_affine_float_qparams
+from .values.qschemes import per_channel_symmetric as per_channel_symmetric
+from .values.qschemes import per_tensor_affine as per_tensor_affine
+from .values.qschemes import per_tensor_symmetric as per_tensor_symmetric
+from .values.qschemes import qscheme as qscheme
+from . import quantized as quantized
+from .quantized.construction import _empty_affine_quantized as _empty_affine_quantized
+from .quantized.construction import _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized
+from .quantized.construction import _make_per_channel_quantized_tensor as _make_per_channel_quantized_tensor
+from .quantized.construction import _make_per_tensor_quantized_tensor as _make_per_tensor_quantized_tensor
+from .quantized.construction import quantize_per_channel as quantize_per_channel
+from .quantized.construction import quantize_per_tensor as quantize_per_tensor
+from .quantized.construction import quantize_per_tensor_dynamic as quantize_per_tensor_dynamic
+from .quantized.methods import dequantize as dequantize
+from .quantized.methods import int_repr as int_repr
+from .quantized.methods import q_per_channel_axis as q_per_channel_axis
+from .quantized.methods import q_per_channel_scales as q_per_channel_scales
+from .quantized.methods import q_per_channel_zero_points as q_per_channel_zero_points
+from .quantized.methods import q_scale as q_scale
+from .quantized.methods import q_zero_point as q_zero_point
 from .values.layouts import jagged as jagged
 from .values.layouts import sparse_bsc as sparse_bsc
 from .values.layouts import sparse_bsr as sparse_bsr
@@ -1575,6 +1607,7 @@ __all__ = [
     "default_generator",
     "deg2rad",
     "deg2rad_",
+    "dequantize",
     "det",
     "detach",
     "detach_",
@@ -1703,7 +1736,9 @@ __all__ = [
     "histc",
     "histogram",
     "histogramdd",
+    "hsmm",
     "hsplit",
+    "hspmm",
     "hstack",
     "hypot",
     "i0",
@@ -1730,6 +1765,7 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "int_repr",
     "inverse",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
@@ -1883,6 +1919,11 @@ __all__ = [
     "pairwise_distance",
     "pca_lowrank",
     "pdist",
+    "per_channel_affine",
+    "per_channel_affine_float_qparams",
+    "per_channel_symmetric",
+    "per_tensor_affine",
+    "per_tensor_symmetric",
     "permute",
     "permute_copy",
     "pi",
@@ -1900,10 +1941,19 @@ __all__ = [
     "prod",
     "promote_types",
     "put",
+    "q_per_channel_axis",
+    "q_per_channel_scales",
+    "q_per_channel_zero_points",
+    "q_scale",
+    "q_zero_point",
     "qint32",
     "qint8",
     "qr",
+    "qscheme",
     "quantile",
+    "quantize_per_channel",
+    "quantize_per_tensor",
+    "quantize_per_tensor_dynamic",
     "quint2x4",
     "quint4x2",
     "quint8",
@@ -1928,6 +1978,7 @@ __all__ = [
     "repeat_interleave",
     "reshape",
     "resize_as_",
+    "resize_as_sparse_",
     "resolve_conj",
     "resolve_neg",
     "result_type",
@@ -1946,6 +1997,7 @@ __all__ = [
     "rsqrt",
     "rsqrt_",
     "rsub",
+    "saddmm",
     "save",
     "scalar_tensor",
     "scatter",
@@ -1997,15 +2049,21 @@ __all__ = [
     "slice_inverse",
     "slice_scatter",
     "slogdet",
+    "smm",
     "softmax",
     "solve",
     "sort",
     "sparse_bsc",
+    "sparse_bsc_tensor",
     "sparse_bsr",
+    "sparse_bsr_tensor",
+    "sparse_compressed_tensor",
     "sparse_coo",
     "sparse_coo_tensor",
     "sparse_csc",
+    "sparse_csc_tensor",
     "sparse_csr",
+    "sparse_csr_tensor",
     "split",
     "split_copy",
     "split_with_sizes",
@@ -2017,6 +2075,7 @@ __all__ = [
     "square_",
     "squeeze",
     "squeeze_copy",
+    "sspaddmm",
     "stack",
     "std",
     "std_mean",

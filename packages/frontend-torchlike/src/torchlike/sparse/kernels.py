@@ -103,25 +103,29 @@ class _RuleFactory(dc.KernelFactory):
     answers_for_results = True
 
 
-def _make_factory(name: str) -> dc.KernelFactory | None:
-    rule = RULES.get(name)
-    if rule is None and name in IMPLICIT:
-        return None  # the operators that it calls have rules, or are refused
+def make_finder(rules: dict[str, Rule], layouts: dict[str, Any]) -> Callable[[str], dc.KernelFactory | None]:
+    """Return the function that finds an overload's kernel by a table of rules, of layouts that meet and of refusals."""
 
-    known = RESULTS.get(name)
+    def find(name: str) -> dc.KernelFactory | None:
+        rule = rules.get(name)
+        if rule is None and name in IMPLICIT:
+            return None  # the operators that it calls have rules, or are refused
+        known = layouts.get(name)
 
-    def make(op: Any, keyset: Any) -> Any:
-        run = partial(rule or refuse_operator, op)
+        def make(op: Any, keyset: Any) -> Any:
+            run = partial(rule or refuse_operator, op)
 
-        def kernel(*values: Any) -> Any:
-            if known is not None and (layouts := read_layouts(values)) not in known:
-                refuse_layouts(op, layouts, values)
-            with no_grad():
-                return run(*values)
+            def kernel(*values: Any) -> Any:
+                if known is not None and (found := read_layouts(values)) not in known:
+                    refuse_layouts(op, found, values)
+                with no_grad():
+                    return run(*values)
 
-        return kernel
+            return kernel
 
-    return _RuleFactory(make, in_order=True)
+        return _RuleFactory(make, in_order=True)
+
+    return find
 
 
 _libraries: Final[list[dc.Library]] = []
@@ -133,5 +137,5 @@ def register(key: DispatchKey) -> None:
     # Below the program's registrations, whether made before or after it uses sparse tensors.
     with dc.registry.transaction(level="backend"):
         library = dc.Library("aten", "IMPL", key.name)
-        library.impl_lazily(_make_factory)
+        library.impl_lazily(make_finder(RULES, RESULTS))
         _libraries.append(library)
