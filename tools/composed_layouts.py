@@ -93,6 +93,9 @@ def _quantize(x: Any) -> Any:
 
 COMPOSED: Final = (
     ComposedLayout("sparse_coo", lambda x: x.to_sparse(), lambda y: y.to_dense() if y.is_sparse else y),
+    ComposedLayout(
+        "sparse_csr", lambda x: x.to_sparse_csr(), lambda y: y if y.layout is torch.strided else y.to_dense()
+    ),
     ComposedLayout("jagged", _make_jagged, lambda y: y.values() if y.is_nested else y),
     ComposedLayout("quantized", _quantize, lambda y: y.dequantize()),
     _define("by hand", Doubled),

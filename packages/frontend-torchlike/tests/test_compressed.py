@@ -12,7 +12,7 @@ import scipy.sparse
 
 import dispatch_core as dc
 import torchlike
-from torchlike.sparse.compressed import products
+from torchlike.sparse.compressed import matrices, products
 from torchlike.utils._python_dispatch import TorchDispatchMode
 
 LAYOUTS = {
@@ -100,7 +100,8 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS)
 def test_results_are_numpys(s, call, has_scipy, monkeypatch):
     if not has_scipy:
-        monkeypatch.setattr(products, "load_scipy", lambda name="": None)
+        for module in (matrices, products):
+            monkeypatch.setattr(module, "load_scipy", lambda name="": None)
     compute, wanted = CALLS[call]
     if call in ("a mask", "the largest products") and s.layout not in (torchlike.sparse_csr, torchlike.sparse_csc):
         return  # blocks have zeros, too

@@ -22,7 +22,10 @@ _FOLDERS: Final = {
 }
 #: torch's module → our modules all of whose names it has.
 _MODULES: Final = {
-    "torch": "torchlike.amp.older_settings torchlike.amp.settings torchlike.sparse.construction",
+    "torch": (
+        "torchlike.amp.older_settings torchlike.amp.settings torchlike.sparse.compressed.construction"
+        " torchlike.sparse.construction torchlike.sparse.hybrid_products"
+    ),
     "torch.autograd": "torchlike.autograd.gradients",
     "torch.func": (
         "torchlike.levels.functionalization.functionalizing torchlike.levels.gradients torchlike.levels.jacobians"

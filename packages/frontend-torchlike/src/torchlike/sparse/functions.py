@@ -14,6 +14,7 @@ from ..history.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from ..values.layouts import strided
 from ..values.size import check_dim
+from .compressed.rules import become
 from .compressed.tensor import is_compressed
 from .operators import coalesce, ops
 from .tensor import Coo, count_through, expect_sparse, is_sparse, record_of
@@ -107,11 +108,13 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any 
 
 
 @api_boundary
-def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
+def sampled_addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0, out: Tensor | None = None
+) -> Tensor:
     """Return ``beta * input + alpha * mat1 @ mat2`` in the places of a compressed tensor alone (source: ``torch.sparse``).
 
-    Computes no other element of the product. All may have a batch. Raises ``RuntimeError`` for other layouts, sizes that do
-    not fit, and dtypes that differ.
+    Computes no other element of the product. All may have a batch. ``out`` takes the places, too. Raises ``RuntimeError``
+    for other layouts, sizes that do not fit, and dtypes that differ.
 
     >>> import torchlike
     >>> places = torchlike.eye(2).to_sparse_csr()
@@ -134,7 +137,13 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0,
     if sizes[1][-1] != sizes[2][-2] or sizes[0][-2:] != (sizes[1][-2], sizes[2][-1]):
         raise RuntimeError(f"sampled_addmm: the sizes {sizes} do not fit: expected (m, n), (m, k) and (k, n)")
     found: Tensor = ops.sampled_addmm(input, mat1, mat2, beta, alpha)
-    return found
+    if out is None:
+        return found
+    if out.layout is not found.layout or out.dtype is not found.dtype:
+        raise RuntimeError(
+            f"sampled_addmm: expected out of {found.layout} and {found.dtype}, but got {out.layout} and {out.dtype}"
+        )
+    return become(out, found.detach())
 
 
 @api_boundary

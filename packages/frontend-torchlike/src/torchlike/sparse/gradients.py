@@ -57,6 +57,14 @@ def values_gradient(grad: Tensor, self: Tensor) -> Tensor:
     return ops._sparse_coo_tensor_with_dims_and_tensors(record.indices, grad, list(record.size), record.is_coalesced)
 
 
+def product_gradient(grad: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
+    """Return the gradient of a product by its first factor, in that one's places."""
+    if not is_sparse(mat1) and grad.layout is mat2.layout is strided:
+        found: Tensor = ops.sampled_addmm(mat1, grad, mat2.t(), 0, 1)  # which computes no other
+        return found
+    return mask(FUNCTIONS["mm"](grad, mat2.t()), whole(mat1))
+
+
 def sum_gradient(grad: Tensor, self: Tensor, dim: Sequence[int]) -> Tensor:
     """Return the gradient of ``sum``: each element's is that of the sum that it went into."""
     record = record_of(coalesce(self))
@@ -101,6 +109,7 @@ FORMULA_FUNCTIONS.update(
         "layout_gradient": layout_gradient,
         "mask": mask,
         "mask_alike": mask_alike,
+        "product_gradient": product_gradient,
         "mask_gradient": mask_gradient,
         "sum_gradient": sum_gradient,
         "values": ops.values.default,

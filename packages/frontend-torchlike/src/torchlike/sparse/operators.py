@@ -42,7 +42,7 @@ _GRADIENTS: Final = {
     },
     "_sparse_addmm": {
         "self": "maybe_multiply(grad, beta)",
-        "mat1": "maybe_multiply(mask(mm(grad, t(mat2)), coalesce(mat1)), alpha)",
+        "mat1": "maybe_multiply(product_gradient(grad, mat1, mat2), alpha)",
         "mat2": "maybe_multiply(mask_alike(mm(t(mat1), grad), mat2), alpha)",
     },
     "sparse_mask": {"self": "mask_gradient(grad, self, mask)"},

@@ -99,8 +99,8 @@ _override.public = sparse_compressed_tensor
 def _read_indices(given: Any, elements: Tensor) -> Tensor:
     if isinstance(given, (str, type(None))):
         raise TypeError(f"sparse_compressed_tensor(): invalid data type '{type(given).__name__}' of indices")
-    made = given if isinstance(given, Tensor) else as_tensor(given, dtype=ScalarType.Long)
-    if isinstance(given, Tensor) and dc.dtype(made) not in (ScalarType.Int, ScalarType.Long):
+    made = given if isinstance(given, Tensor) else as_tensor(given)
+    if not made.numel() and dc.dtype(made) is not ScalarType.Int:  # of an empty list
         made = made.long()
     return made.detach().to(device=elements.device)
 

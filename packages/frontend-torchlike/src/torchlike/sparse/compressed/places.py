@@ -71,7 +71,7 @@ def _spread(record: Compressed) -> Entries:
     device, count, total = record.values.device, record.count, prod(record.batch)
     lines = record.grid[0 if record.is_by_rows else 1]
     counts = record.compressed.long().diff().reshape(-1)
-    numbers = FACTORIES["arange"](total * lines, device=device).repeat_interleave(counts)
+    numbers = FACTORIES["arange"](total * lines, device=device).repeat_interleave(counts, output_size=total * count)
     matrices, majors = FUNCTIONS["floor_divide"](numbers, max(lines, 1)), numbers % max(lines, 1)
     minors = record.plain.long().reshape(-1)
     rows, columns = (majors, minors) if record.is_by_rows else (minors, majors)
@@ -118,9 +118,10 @@ def arrange(tensor: Tensor, block: tuple[int, int] | None, split: int) -> Tensor
 
 
 def make_dense(entries: Entries) -> Tensor:
-    """Return the strided tensor; values in one place add up."""
+    """Return the strided tensor."""
     (rows, columns), split = entries.grid, len(entries.batch)
-    whole = add_up(entries.values, entries.numbers, prod(entries.batch) * rows * columns)
+    shape = prod(entries.batch) * rows * columns, *dc.shape(entries.values)[1:]
+    whole = entries.values.new_zeros(shape).index_copy(0, entries.numbers, entries.values)
     if entries.block is not None:
         high, wide = entries.block
         parts = whole.reshape(prod(entries.batch), rows, columns, high, wide, *entries.dense)
@@ -175,17 +176,18 @@ def compress(entries: Entries, wanted: layout, index_dtype: Any = ScalarType.Lon
     if not (numbers[1:] > numbers[:-1]).all():
         numbers, order = numbers.sort()
         values = values.index_select(0, order)
-    places = FUNCTIONS["floor_divide"](numbers, max(wide, 1))
-    ones = FUNCTIONS["ones_like"](places)
-    counts = places.new_zeros((total * lines,)).index_add(0, places, ones).reshape(total, lines)
-    sums = counts.sum(1)
-    if total and not (sums == sums[0]).all():
+    # The numbers of entries before each line, and before each matrix.
+    ends = FUNCTIONS["searchsorted"](numbers, FACTORIES["arange"](total * lines + 1, device=numbers.device) * wide)
+    before = ends[:: max(lines, 1)][:total] if lines else ends.expand(total)
+    sums = FUNCTIONS["cat"]([before, ends[-1:]]).diff()
+    if total > 1 and not (sums == sums[0]).all():
         raise RuntimeError(
             "Expect the same number of specified elements per batch.\n"
             f"Hint: the matrices of the batch have {min(sums.tolist())} to {max(sums.tolist())}; to_sparse() has no limit"
         )
     count = dc.shape(numbers)[0] // total if total else 0
-    compressed = FUNCTIONS["cat"]([counts.new_zeros((total, 1)), counts.cumsum(1)], 1)
+    inner = ends[1:].reshape(total, lines)
+    compressed = FUNCTIONS["cat"]([before.unsqueeze(1), inner], 1) - before.unsqueeze(1)
     return wrap_compressed(
         compressed.to(index_dtype).reshape(*entries.batch, lines + 1),
         (numbers % max(wide, 1)).to(index_dtype).reshape(*entries.batch, count),

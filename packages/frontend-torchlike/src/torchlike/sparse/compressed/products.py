@@ -1,13 +1,8 @@
-"""Products with compressed matrices: SciPy's on the cpu, by way of coordinates elsewhere and where it is not installed."""
+"""Products of matrices of which one or more are compressed."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
 from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
@@ -19,75 +14,14 @@ from .. import tensor as coo
 from ..operators import ops
 from . import places
 from .dimensions import select, transpose_matrix
+from .matrices import load_scipy, multiply
 from .operators import NAMES, convert
 from .rules import call
-from .tensor import LAYOUTS, Compressed, is_compressed, record_of, widen_indices
+from .tensor import LAYOUTS, Compressed, is_compressed, record_of, widen_indices, wrap_compressed
 
-Array = NDArray[Any]
-#: The dtypes that are computed in float32.
+#: The dtypes in which SciPy computes as torch does, and those that are computed in float32.
+_SCIPY: Final = (ScalarType.Float, ScalarType.Double, ScalarType.ComplexFloat, ScalarType.ComplexDouble)
 NARROW: Final = (ScalarType.Half, ScalarType.BFloat16)
-
-
-@cache
-def load_scipy(name: str = "scipy.sparse") -> Any:
-    """Return SciPy's sparse matrices, or None where it is not installed."""
-    try:
-        return import_module(name)
-    except ImportError:
-        return None
-
-
-def make_matrix(compressed: Array, plain: Array, values: Array, size: list[int], layout: str) -> Any:
-    """Return SciPy's matrix of components."""
-    scipy = load_scipy()
-    if layout == "bsc":
-        return scipy.bsr_array((values.swapaxes(1, 2), plain, compressed), shape=size[::-1]).T
-    return getattr(scipy, f"{layout}_array")((values, plain, compressed), shape=tuple(size))
-
-
-def _multiply_on_cpu(
-    compressed: Array, plain: Array, values: Array, size: list[int], layout: str, dense: Array
-) -> Array:
-    if load_scipy() is None or not len(plain):
-        found: Array = _multiply_by_operators(compressed, plain, values, size, layout, dense)
-        return found
-    found = make_matrix(compressed, plain, values, size, layout) @ np.ascontiguousarray(dense)
-    return found
-
-
-def _multiply_by_operators(compressed: Any, plain: Any, values: Any, size: list[int], layout: str, dense: Any) -> Any:
-    # Operators alone: a pipeline runs them with arrays. An element is a block of one.
-    aten = dc.ops.aten
-    count, shape = dc.shape(plain)[0], dc.shape(values)
-    high, wide = shape[1:] or (1, 1)
-    counts = aten.sub.Tensor(aten.slice.Tensor(compressed, 0, 1), aten.slice.Tensor(compressed, 0, 0, -1))
-    steps = aten.sub.Scalar(aten.cumsum.default(aten.ones_like.default(counts), 0), 1)
-    lines = aten.repeat_interleave.self_Tensor(steps, counts)
-    rows, columns = (lines, plain) if layout in ("csr", "bsr") else (plain, lines)
-    parts = aten.reshape.default(dense, (size[1] // wide, wide, dc.shape(dense)[1]))
-    blocks = aten.reshape.default(values, (count, high, wide))
-    found = aten.bmm.default(blocks, aten.index_select.default(parts, 0, columns))
-    zeros = aten.new_zeros.default(values, (size[0] // high, high, dc.shape(dense)[1]))
-    return aten.reshape.default(aten.index_add.default(zeros, 0, rows, found), (size[0], dc.shape(dense)[1]))
-
-
-def _make_product(
-    compressed: Tensor, plain: Tensor, values: Tensor, size: list[int], layout: str, dense: Tensor
-) -> Tensor:
-    """Return a product without elements: the places are in no values."""
-    found: Tensor = dc.ops.aten.new_zeros.default(values, (size[0], dc.shape(dense)[1]))
-    return found
-
-
-with dc.registry.transaction(level="backend"):
-    _library: Final = dc.Library("compressed", "DEF")
-    _library.define(
-        "mm(Tensor compressed, Tensor plain, Tensor values, int[] size, str layout, Tensor dense) -> Tensor"
-    )
-    _library.impl("mm", _multiply_on_cpu, "CPU")
-    _library.impl("mm", _make_product, "Meta")
-    _library.impl("mm", _multiply_by_operators, "CompositeExplicitAutograd")
-_mm: Final = dc.ops.compressed.mm
 
 
 def _multiply(record: Compressed, dense: Tensor) -> Tensor:
@@ -97,8 +31,21 @@ def _multiply(record: Compressed, dense: Tensor) -> Tensor:
     if kind in NARROW:
         values, dense = values.float(), dense.float()
     size, name = list(record.size), NAMES[record.layout]
-    found: Tensor = _mm(record.compressed, record.plain, values, size, name, dense)
+    found: Tensor = multiply(record.compressed, record.plain, values, size, name, dense)
     return found.to(kind) if kind in NARROW else found
+
+
+def _multiply_compressed(self: Tensor, mat2: Tensor) -> Tensor:
+    """Return the product of two sparse matrices, of compressed rows, by SciPy where it is there."""
+    kind = dc.dtype(self)
+    if not (self.is_cpu and is_compressed(self) and is_compressed(mat2) and kind in _SCIPY and load_scipy()):
+        return convert(_multiply_both(self, mat2), LAYOUTS["csr"])
+    one, two = record_of(self), record_of(mat2)
+    if not one.count or not two.count:
+        return convert(_multiply_both(self, mat2), LAYOUTS["csr"])
+    parts = [(each.compressed, each.plain, each.values, list(each.size), NAMES[each.layout]) for each in (one, two)]
+    compressed, plain, values = multiply.sparse(*parts[0], *parts[1])
+    return wrap_compressed(compressed, plain, values, (one.size[0], two.size[1]), LAYOUTS["csr"])
 
 
 def _multiply_both(self: Tensor, mat2: Tensor) -> Tensor:
@@ -133,7 +80,7 @@ def multiply_matrices(op: Any, self: Tensor, mat2: Tensor) -> Tensor:
     _check("mm", self, mat2)
     sparse = [is_compressed(each) or coo.is_sparse(each) for each in (self, mat2)]
     if all(sparse):
-        return convert(_multiply_both(self, mat2), LAYOUTS["csr"])
+        return _multiply_compressed(self, mat2)
     if sparse[0]:
         return _multiply(record_of(self), mat2)
     return _multiply(record_of(transpose_matrix(op, mat2)), self.t()).t()
@@ -161,8 +108,8 @@ def add_product(op: Any, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any = 1
         product = ops.to_dense(_multiply_both(mat1, mat2), True) if all(sparse[1:]) else FUNCTIONS["mm"](mat1, mat2)
         product = product * alpha if alpha != 1 else product
         return product if beta == 0 else self * beta + product
-    product = _multiply_both(mat1, mat2)
-    found = convert(product, self.layout, record_of(self).block) if is_compressed(self) else product
+    product = _multiply_compressed(mat1, mat2)
+    found = convert(product, self.layout, record_of(self).block if is_compressed(self) else ())
     found = found * alpha if alpha != 1 else found
     found = found if beta == 0 else self * beta + found
     return widen_indices(found) if is_compressed(found) else found

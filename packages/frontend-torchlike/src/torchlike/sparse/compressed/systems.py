@@ -13,8 +13,9 @@ from dispatch_aten.errors import library_hint
 from ...tensors.arrays import from_numpy
 from ...tensors.tensor import Tensor
 from ..operators import ops
+from .matrices import Array, load_scipy, make_matrix
 from .operators import NAMES
-from .products import NARROW, Array, load_scipy, make_matrix
+from .products import NARROW
 from .tensor import is_compressed, record_of
 
 

@@ -20,8 +20,7 @@ from dispatch_core.frontends import TensorLayout
 from ...tensors.tensor import Tensor, wrap
 from ...values import layouts
 from ...values.layouts import LayoutData, layout, layout_of
-from ..tensor import find_record
-from ..text import write_components
+from ..tensor import find_record, write_components
 
 #: The layouts by the names that torch's functions have.
 LAYOUTS: Final = {each: getattr(layouts, f"sparse_{each}") for each in ("csr", "csc", "bsr", "bsc")}
