@@ -15,7 +15,7 @@ from .tensors import LevelData, data_of, make_data, wrap_value
 class CallShape:
     """Where the tensors of an operator's calls are; facts of a signature, looked up once."""
 
-    __slots__ = ("draws", "is_fresh", "keywords", "lists", "schema", "signature", "singles", "writes")
+    __slots__ = ("call", "draws", "is_fresh", "keywords", "lists", "schema", "signature", "singles", "writes")
 
     def __init__(self, op: Any) -> None:
         #: An operator whose schema changes has others.
@@ -26,6 +26,8 @@ class CallShape:
         self.singles = tuple(index for index, each in parameters if each.tensors and "list" not in each.tensors)
         self.writes = signature.writes
         self.keywords = tuple((index, each.name) for index, each in parameters if each.keyword_only)
+        #: Calls the operator with all arguments by position.
+        self.call: Callable[..., Any] = op if not self.keywords else self._make_call(op)
         #: Whether there is one result, a fresh tensor.
         results = signature.results
         self.is_fresh = len(results) == 1 and results[0].kind == "fresh" and not results[0].is_list
@@ -49,6 +51,10 @@ class CallShape:
             if (value := mapped[index]) is not None:
                 mapped[index] = [None if each is None else function(each) for each in value]
         return tuple(mapped)
+
+    def _make_call(self, op: Any) -> Callable[..., Any]:
+        first, names = self.keywords[0][0], tuple(name for _, name in self.keywords)
+        return lambda *values: op(*values[:first], **dict(zip(names, values[first:], strict=True)))
 
     def split(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return a call's arguments as positional and keyword arguments."""
@@ -95,11 +101,7 @@ def written_tensors(op: Any, values: tuple[Any, ...]) -> Sequence[Any]:
 
 def call_in_order(op: Any, values: tuple[Any, ...]) -> Any:
     """Call an operator."""
-    shape = shape_of(op)
-    if not shape.keywords:
-        return op(*values)
-    positional, keywords = shape.split(values)
-    return op(*positional, **keywords)
+    return shape_of(op).call(*values)
 
 
 def wrap_results(op: Any, kind: type[LevelData], level: Any, found: Any, values: tuple[Any, ...]) -> Any:
@@ -117,6 +119,18 @@ def wrap_results(op: Any, kind: type[LevelData], level: Any, found: Any, values:
         return wrap_result(signature.results[0], op, kind, level, found, values)
     pairs = zip(signature.results, signature.unpack(found), strict=True)
     return signature.pack([wrap_result(result, op, kind, level, each, values) for result, each in pairs])
+
+
+def bind_wrapping(op: Any, kind: type[LevelData]) -> Callable[[Any, Any, tuple[Any, ...]], Any]:
+    """Return `wrap_results` of an operator as a function of the level, what was found and the call's arguments."""
+    shape = shape_of(op)
+    results = shape.signature.results
+    if shape.is_fresh:
+        return lambda level, found, values: found if found is None else wrap_value(kind, found, level)
+    if len(results) == 1:
+        (result,) = results
+        return lambda level, found, values: wrap_result(result, op, kind, level, found, values)
+    return lambda level, found, values: wrap_results(op, kind, level, found, values)
 
 
 def wrap_result(result: Any, op: Any, kind: type[LevelData], level: Any, found: Any, values: tuple[Any, ...]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import dispatch_core as dc
 
 from .calls import call_in_order, shape_of
-from .stack import FRONT, current_levels
+from .stack import FRONT, TransformLevel, current_levels
 from .tensors import LevelData
 
 
@@ -28,16 +28,27 @@ def open_closed(tensor: Any) -> Any:
 
 def _make_front(op: Any, keyset: Any) -> Callable[..., Any]:
     """Return a kernel that hands a call to the level on top; without one, it opens the tensors of closed levels."""
+    rules: dict[type[TransformLevel], Callable[[tuple[TransformLevel, ...], tuple[Any, ...]], Any]] = {}
 
     def run(*values: Any) -> Any:
         levels = current_levels()
+        if not levels:
+            return call_in_order(op, open_all(levels, values))
+        rule = rules.get(type(levels[-1]))
+        if rule is None:
+            rule = rules[type(levels[-1])] = levels[-1].bind(op, keyset, call)
+        return rule(levels, values)
+
+    def call(levels: tuple[TransformLevel, ...], values: tuple[Any, ...]) -> Any:
+        return levels[-1].call(keyset, op, open_all(levels, values))
+
+    def open_all(levels: tuple[TransformLevel, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         shape = shape_of(op)
         for tensor in shape.tensors_of(values):
             data = getattr(tensor, "_dispatch_data", None)
             if isinstance(data, LevelData) and data.level not in levels:
-                values = shape.map_tensors(open_closed, values)
-                break
-        return levels[-1].call(keyset, op, values) if levels else call_in_order(op, values)
+                return shape.map_tensors(open_closed, values)
+        return values
 
     return run
 

@@ -24,11 +24,11 @@ from dispatch_core.keys import AUTOCAST, LAYOUTS
 
 from ..tensors.tensor import Tensor, frontend
 from .batching import Batch, find_rule_in_order
-from .calls import call_in_order, shape_of, wrap_results, written_tensors
+from .calls import bind_wrapping, call_in_order, shape_of, wrap_results, written_tensors
 from .loop import has_fresh_results, run_rows
 from .randomness import run_random
 from .refusals import NotBatchableError, check_call, check_writes, closed_error, may_refuse
-from .stack import TransformLevel, below
+from .stack import TransformLevel, below, run_below
 from .tensors import Batched, LevelData, make_layout_error, note_write, stand_for
 
 #: The key of the batching rules that a program registers.
@@ -68,6 +68,34 @@ class VmapLevel(TransformLevel):
         front = value._dispatch_data.value if self.owns(value) else value.expand(self.size, *value.shape)
         return front if dim == 0 else front.movedim(0, dim)
 
+    @classmethod
+    def bind(cls, op: Any, keyset: Any, general: Any) -> Any:
+        shape, way = shape_of(op), _find_way(op)
+        rule: Any = way.rule
+        if cls is not VmapLevel or rule is None or way.is_registered or way.may_be_refused or shape.draws:
+            return general
+        singles, lists, wrap = shape.singles, shape.lists, bind_wrapping(op, Batched)
+
+        def run(levels: Any, values: tuple[Any, ...]) -> Any:
+            level, given = levels[-1], list(values)
+            is_batched = False
+            for index in singles:
+                data = getattr(given[index], "_dispatch_data", None)
+                if isinstance(data, LevelData):
+                    if data.level is level:
+                        given[index], is_batched = Batch(data.value), True
+                    elif data.level not in levels:
+                        return general(levels, values)
+            for index in lists:
+                if given[index] is not None:
+                    given[index] = [level._mark(each) for each in given[index]]
+                    is_batched = is_batched or any(type(each) is Batch for each in given[index])
+            if not is_batched:
+                return general(levels, values)
+            return wrap(level, run_below(levels, rule, op, level.size, given), values)
+
+        return run
+
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
         shape = shape_of(op)
         tensors = shape.tensors_of(values)
@@ -81,10 +109,7 @@ class VmapLevel(TransformLevel):
                     raise make_layout_error(tensor._dispatch_mask)
             with below():
                 return call_in_order(op, values)
-        way = _WAYS.get(op)
-        if way is None or way.generation != op.generation:
-            _WAYS.pop(op, None)
-            way = keep(_WAYS, op, _Way(op), _KEPT)
+        way = _find_way(op)
         if batched and way.is_registered:
             check_writes(op, values, self)
             return op.runner(BATCHED.value | frontend.marker)(*values)
@@ -156,6 +181,14 @@ class _Way:
 
 _WAYS: Final[dict[Any, _Way]] = {}
 _KEPT: Final = 4096
+
+
+def _find_way(op: Any) -> _Way:
+    way = _WAYS.get(op)
+    if way is None or way.generation != op.generation:
+        _WAYS.pop(op, None)
+        way = keep(_WAYS, op, _Way(op), _KEPT)
+    return way
 
 
 def _find_composite(op: Any) -> Any:
