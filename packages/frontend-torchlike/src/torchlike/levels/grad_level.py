@@ -19,6 +19,7 @@ from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..tensors.tensor import Tensor, frontend
 from .calls import call_in_order, shape_of, wrap_results, written_tensors
 from .custom_tangents import find_call_rule, record_pushing
+from .front import open_closed
 from .stack import TransformLevel, below, current_levels, run_below
 from .tensors import NESTED, LevelData, Tracked, note_write, stand_for, wrap_value
 
@@ -80,7 +81,7 @@ class GradLevel(TransformLevel):
                         foreign += (index,)
                     elif data.level is not level:
                         if data.level not in levels:
-                            return general(levels, values)
+                            return run(levels, shape.map_tensors(open_closed, values))
                         foreign += (index,)
             if not mask:
                 return general(levels, values)
@@ -136,8 +137,14 @@ class GradLevel(TransformLevel):
 
     def call_below(self, op: Any, values: tuple[Any, ...]) -> Any:
         """Run a call whose history the Autograd kernels keep."""
-        shape = shape_of(op)
-        found = run_below(current_levels(), shape.call, *shape.map_tensors(self.leave, values))
+        shape, inner = shape_of(op), list(values)
+        for index in shape.singles:
+            if (value := inner[index]) is not None:
+                data = getattr(value, "_dispatch_data", None)
+                inner[index] = data.value if isinstance(data, LevelData) and data.level is self else self.leave(value)
+        for index in shape.lists:
+            inner[index] = inner[index] and [self.leave(each) for each in inner[index]]
+        found = run_below(current_levels(), shape.call, *inner)
         if shape.writes:
             for tensor in written_tensors(op, values):
                 note_write(tensor)
@@ -194,10 +201,12 @@ class ForwardLevel(GradLevel):
         return call(op, values) if rule is None else record_pushing(rule, self, op, values, call)
 
     def run_recorded(self, run: Any, values: tuple[Any, ...]) -> Any:
-        before = self._mode
+        before, is_on = self._mode, is_grad_enabled()
         if before is None:
-            self._mode = is_grad_enabled()
+            self._mode = is_on
         try:
+            if is_on:
+                return run(*values)
             with enable_grad():
                 return run(*values)
         finally:

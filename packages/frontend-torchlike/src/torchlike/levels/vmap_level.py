@@ -25,6 +25,7 @@ from dispatch_core.keys import AUTOCAST, LAYOUTS
 from ..tensors.tensor import Tensor, frontend
 from .batching import Batch, find_rule_in_order
 from .calls import bind_wrapping, call_in_order, shape_of, wrap_results, written_tensors
+from .front import open_closed
 from .loop import has_fresh_results, run_rows
 from .randomness import run_random
 from .refusals import NotBatchableError, check_call, check_writes, closed_error, may_refuse
@@ -71,27 +72,34 @@ class VmapLevel(TransformLevel):
     @classmethod
     def bind(cls, op: Any, keyset: Any, general: Any) -> Any:
         shape, way = shape_of(op), _find_way(op)
-        rule: Any = way.rule
-        if cls is not VmapLevel or rule is None or way.is_registered or way.may_be_refused or shape.draws:
+        rule, composite = way.rule, way.composite
+        if cls is not VmapLevel or way.is_registered or way.may_be_refused or shape.draws or shape.lists:
             return general
-        singles, lists, wrap = shape.singles, shape.lists, bind_wrapping(op, Batched)
+        if rule is None and (composite is None or keyset.mask & AUTOCAST or not has_fresh_results(op)):
+            return general
+        singles, wrap = shape.singles, bind_wrapping(op, Batched)
 
         def run(levels: Any, values: tuple[Any, ...]) -> Any:
             level, given = levels[-1], list(values)
-            is_batched = False
+            is_batched, layouts = False, 0
             for index in singles:
-                data = getattr(given[index], "_dispatch_data", None)
+                if (value := given[index]) is None:
+                    continue
+                data = getattr(value, "_dispatch_data", None)
                 if isinstance(data, LevelData):
                     if data.level is level:
                         given[index], is_batched = Batch(data.value), True
                     elif data.level not in levels:
-                        return general(levels, values)
-            for index in lists:
-                if given[index] is not None:
-                    given[index] = [level._mark(each) for each in given[index]]
-                    is_batched = is_batched or any(type(each) is Batch for each in given[index])
+                        return run(levels, shape.map_tensors(open_closed, values))
+                else:
+                    layouts |= getattr(value, "_dispatch_mask", 0) & LAYOUTS
             if not is_batched:
-                return general(levels, values)
+                return general(levels, values) if layouts else run_below(levels, shape.call, *values)
+            if rule is None:
+                try:
+                    return composite(*values)
+                except NotBatchableError:
+                    return level.apply(op, _run_rows, values)
             return wrap(level, run_below(levels, rule, op, level.size, given), values)
 
         return run
