@@ -4,7 +4,8 @@ Note [How a call is batched]
     A call without batched tensors goes on below as it is. One that cannot be batched is refused before anything runs
     (`refusals`), random numbers go their own way (`randomness`), and of the ways that are left the first is taken: the
     operator's batching rule; its composite, whose parts arrive one by one; the operator run for each row (`loop`). The
-    last serves composites, too, that read numbers to check them, or write rows into a tensor that they made for all.
+    last serves composites, too, that read numbers to check them, or write rows into a tensor that they made for all, and
+    calls with tensors of a layout whose kernels do not serve what a rule makes of them.
 
     A kernel that a program has registered under ``FuncTorchBatched``, a rule of the operator's author (`author_rules`) or
     another, takes the place of all of these, and answers for values and random numbers itself. It runs with the level on
@@ -114,7 +115,7 @@ class VmapLevel(TransformLevel):
                 if getattr(tensor, "_dispatch_mask", 0) & LAYOUTS and any(
                     map(self.owns, frontends.components_of(tensor))
                 ):
-                    raise make_layout_error(tensor._dispatch_mask)
+                    raise make_layout_error(tensor)
             with below():
                 return call_in_order(op, values)
         way = _find_way(op)
@@ -132,12 +133,15 @@ class VmapLevel(TransformLevel):
 
             if has_program_kernel(keyset, op):
                 composite = None  # the casts of its author are of the whole operator
-        if composite is None:
-            return self.apply(op, rule or _run_rows, values)
         try:
-            return composite(*values)
-        except NotBatchableError:
-            if not has_fresh_results(op):
+            if composite is not None:
+                return composite(*values)
+            if rule is not None:
+                return self.apply(op, rule, values)
+        except Exception as error:
+            # The kernels of a layout may not serve what a rule or a composite makes of its tensors.
+            goes_on = self._has_layouts(tensors) or (composite is not None and isinstance(error, NotBatchableError))
+            if not (goes_on and has_fresh_results(op)):
                 raise
         return self.apply(op, _run_rows, values)
 
@@ -158,6 +162,16 @@ class VmapLevel(TransformLevel):
     def _mark(self, tensor: Any) -> Any:
         data = getattr(tensor, "_dispatch_data", None)
         return Batch(data.value) if isinstance(data, LevelData) and data.level is self else tensor
+
+    @staticmethod
+    def _has_layouts(tensors: list[Any]) -> bool:
+        """Return whether one of some tensors is of a layout, or has the rows of one."""
+        mask = 0
+        for tensor in tensors:
+            data = getattr(tensor, "_dispatch_data", None)
+            below = data.value if isinstance(data, LevelData) else tensor
+            mask |= getattr(below, "_dispatch_mask", 0)
+        return bool(mask & LAYOUTS)
 
     def _owns_one(self, tensors: list[Any]) -> bool:
         """Return whether one of some tensors is the level's."""

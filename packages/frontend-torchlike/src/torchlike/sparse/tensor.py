@@ -10,22 +10,21 @@ Note [Sparse tensors]
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core.frontends import TensorLayout
-from dispatch_core.keys import DispatchKey
 
 from ..creation.factories import FACTORIES, as_tensor
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.arrays import read_printable
 from ..tensors.printing import add_notes, write_elements
 from ..tensors.tensor import Tensor, wrap
-from ..values.layouts import LayoutData, layout, sparse_coo
+from ..values.layouts import LayoutData, layout, layout_of, sparse_coo
 
 
 @dataclass(slots=True)
@@ -116,31 +115,17 @@ COO = TensorLayout(
 )
 
 
-class _Covered(dict[DispatchKey, bool]):
-    """The Sparse keys that have kernels, which they get when the first of their tensors is made."""
-
-    #: Gives a key its kernels; set by `kernels`, whose rules make sparse tensors.
-    register: Callable[[DispatchKey], None]
-
-    def __missing__(self, key: DispatchKey) -> bool:
-        self.register(key)
-        self[key] = True
-        return True
-
-
-COVERED: Final = _Covered()
-
-
 def wrap_coo(indices: Tensor, values: Tensor, size: Sequence[int], is_coalesced: bool = False) -> Tensor:
     """Return the sparse tensor of these components, which are not looked at; one element is always coalesced."""
-    assert COVERED[COO.key_for(values)]
     known = is_coalesced or dc.shape(indices)[1] < 2
     return wrap(COO.make(indices=indices, values=values, size=tuple(size), is_coalesced=known))
 
 
 def is_sparse(value: object) -> bool:
-    """Return whether a value is a sparse tensor."""
-    return isinstance(getattr(value, "_dispatch_data", None), Coo)
+    """Return whether a value is a sparse tensor, or a transform's for one."""
+    return isinstance(getattr(value, "_dispatch_data", None), Coo) or (
+        isinstance(value, Tensor) and layout_of(value) is sparse_coo
+    )
 
 
 def expect_sparse(tensor: Tensor, what: str, words: str = "sparse coordinate tensor layout") -> Coo:
@@ -152,8 +137,18 @@ def expect_sparse(tensor: Tensor, what: str, words: str = "sparse coordinate ten
 
 
 def record_of(tensor: Tensor) -> Coo:
-    """Return the record of a sparse tensor."""
-    record: Coo = tensor._dispatch_data
+    """Return the record of a sparse tensor, or of the one that a transform's represents.
+
+    Raises ``RuntimeError`` for one that `vmap` has batched: the components are those of all rows.
+    """
+    record: Any = tensor._dispatch_data
+    while not isinstance(record, Coo):
+        if record.hidden:
+            raise RuntimeError(
+                "vmap: the components of a sparse tensor are those of all rows\n"
+                "Hint: x.to_dense() and operators on x are those of one row"
+            )
+        record = record.value._dispatch_data
     return record
 
 

@@ -32,11 +32,13 @@ from ...nn.parameter import Buffer, Parameter
 from ...tensors.arrays import find_owner, read_elements
 from ...tensors.overriding_classes import WRAPPED, is_wrapper, read_slots
 from ...tensors.storages import UntypedStorage
-from ...tensors.tensor import Tensor
+from ...tensors.tensor import Tensor, wrap
 from ...values.dtypes import memory_format
-from ...values.layouts import layout, refuse_layout
+from ...values.layouts import layout
 from ..arrays import STORAGE_CLASSES, numpy_dtype
 from ..memory import find_place
+from ..nested_tensors import MODULE, is_nested, list_arguments
+from ..record_tensors import is_record, list_fields
 from ..sources import as_bytes
 from ..sparse_tensors import is_sparse
 from .names import Name, make_name
@@ -53,6 +55,8 @@ _NAMES: Final = {
         " _rebuild_meta_tensor_no_storage _rebuild_sparse_tensor _rebuild_wrapper_subclass",
         "torch._tensor": "_rebuild_from_type_v2",
         "torch.serialization": "_get_layout",
+        MODULE: "_rebuild_njt NestedTensor",
+        "torch.layouts": "rebuild_record",
     }.items()
     for name in names.split()
 }
@@ -121,13 +125,14 @@ class SavedTensors:
         state = dict(attributes)
         if is_wrapper(value):
             del state[WRAPPED]
-        if isinstance(value, Parameter):
-            arguments: tuple[Any, ...] = value.detach(), value.requires_grad, OrderedDict()
+        if isinstance(value, Parameter) and not is_nested(value):  # which says so by an attribute
+            data = wrap(value._dispatch_data) if is_record(value) else value.detach()
+            arguments: tuple[Any, ...] = data, value.requires_grad, OrderedDict()
             if state:
                 return _NAMES["_rebuild_parameter_with_state"], (*arguments, state)
             return _NAMES["_rebuild_parameter"], arguments, *later
-        kind = type(value)
-        if isinstance(value, Buffer) and issubclass(kind, Buffer):  # not of another class
+        kind: Any = _NAMES["NestedTensor"] if is_nested(value) else type(value)
+        if isinstance(value, Buffer) and isinstance(kind, type) and issubclass(kind, Buffer):  # not of another class
             kind, state = Tensor, state | {"persistent": value.persistent, "_is_buffer": True}
         call = self._call(value)
         if value.requires_grad and is_sparse(value):
@@ -144,7 +149,10 @@ class SavedTensors:
             record = value._dispatch_data
             parts = record.indices, record.values.detach(), value.shape, record.is_coalesced
             return _NAMES["_rebuild_sparse_tensor"], (value.layout, parts)
-        refuse_layout(value, "save()")
+        if is_nested(value):
+            return _NAMES["_rebuild_njt"], (list_arguments(value),)
+        if is_record(value):
+            return _NAMES["rebuild_record"], (*list_fields(value), value.requires_grad)
         if is_wrapper(value):
             sizes = tuple(value.shape), tuple(value.stride()), value.storage_offset()
             wrapped = type(value), value.dtype, *sizes, value.layout, value.device, value.requires_grad
