@@ -82,20 +82,23 @@ class VmapLevel(TransformLevel):
 
         def run(levels: Any, values: tuple[Any, ...]) -> Any:
             level, given = levels[-1], list(values)
-            is_batched, layouts = False, 0
+            is_batched, mask = False, 0
             for index in singles:
                 if (value := given[index]) is None:
                     continue
                 data = getattr(value, "_dispatch_data", None)
                 if isinstance(data, LevelData):
+                    mask |= data.value._dispatch_mask
                     if data.level is level:
                         given[index], is_batched = Batch(data.value), True
                     elif data.level not in levels:
                         return run(levels, shape.map_tensors(open_closed, values))
                 else:
-                    layouts |= getattr(value, "_dispatch_mask", 0) & LAYOUTS
+                    mask |= getattr(value, "_dispatch_mask", 0)
+            if mask & LAYOUTS:
+                return general(levels, values)
             if not is_batched:
-                return general(levels, values) if layouts else run_below(levels, shape.call, *values)
+                return run_below(levels, shape.call, *values)
             if rule is None:
                 try:
                     return composite(*values)
