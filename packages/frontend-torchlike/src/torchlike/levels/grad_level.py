@@ -70,7 +70,8 @@ class GradLevel(TransformLevel):
         ways: dict[int, tuple[Any, Any, Any]] = {}
 
         def run(levels: Any, values: tuple[Any, ...]) -> Any:
-            level, mask, foreign = levels[-1], 0, ()
+            level, mask = levels[-1], 0
+            foreign: tuple[int, ...] = ()
             for index in singles:
                 if (value := values[index]) is not None:
                     mask |= getattr(value, "_dispatch_mask", 0)

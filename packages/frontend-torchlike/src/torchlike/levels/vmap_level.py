@@ -73,7 +73,8 @@ class VmapLevel(TransformLevel):
     @classmethod
     def bind(cls, op: Any, keyset: Any, general: Any) -> Any:
         shape, way = shape_of(op), _find_way(op)
-        rule, composite = way.rule, way.composite
+        rule: Any = way.rule
+        composite: Any = way.composite
         if cls is not VmapLevel or way.is_registered or way.may_be_refused or shape.draws or shape.lists:
             return general
         if rule is None and (composite is None or keyset.mask & AUTOCAST or not has_fresh_results(op)):
