@@ -1,7 +1,7 @@
 """The cost of bfloat16, beside our own float32 and torch's bfloat16: ``python benchmarks/bench_low_precision.py [ROW ...]``.
 
-One thread; 1, 4,096 and 65,536 elements, as square matrices where an operator takes those. Torch multiplies with instructions
-for bfloat16 where the processor has them, as the first line tells: elsewhere a ratio to its products means little.
+One thread; square matrices of 1, 4,096 and 65,536 elements. Torch multiplies with instructions for bfloat16 where the
+processor has them, as the first line tells: elsewhere a ratio to its products means little.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _FLAGS: Final = ("avx2", "avx512f", "avx512_bf16", "amx_bf16", "avx512_fp16")
 #: Sides of square matrices, of 1, 4,096 and 65,536 elements.
 _SIDES: Final = (1, 64, 256)
 _Call = Callable[..., object]
-#: Operator → a call of it, the shapes of its tensors by the side, and what the ratios to float32 and to torch should stay under,
-#: by the side.
+#: Operator → a call of it, its tensors (a matrix or a vector each), and what the ratios to float32 and to torch should stay
+#: under, by the side.
 _CALLS: Final[dict[str, tuple[_Call, str, dict[int, float], dict[int, float]]]] = {
     "matmul": (lambda library, a, b: library.matmul(a, b), "mm", {256: 1.3}, {1: 3.5}),
     "linear": (
