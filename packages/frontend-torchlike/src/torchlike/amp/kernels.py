@@ -80,7 +80,9 @@ class OperatorCasts:
     def __init__(self, op: Any, keyset: Any, key: DispatchKey) -> None:
         self.op, self.key = op, key
         self.below = (keyset.mask | keyset.marker) & ~key.value
-        self.run = dc.fast_redispatch(op, self.below)
+        #: A cast may have another layout than its tensor.
+        has_layouts = bool(keyset.mask & LAYOUTS)
+        self.run = self._run_by_arguments if has_layouts else dc.fast_redispatch(op, self.below)
         self.arguments = op.schema.arguments
         kinds = [_ALIAS.sub("", str(argument.type)) for argument in self.arguments]
         self.tensors = tuple(index for index, kind in enumerate(kinds) if kind in ("Tensor", "Tensor?"))
@@ -153,6 +155,13 @@ class OperatorCasts:
         if kept is not None and is_leaf:
             return kept.cast(value, dtype, self._convert)
         return self._convert(value, dtype)
+
+    def _run_by_arguments(self, *values: Any) -> Any:
+        held = 0
+        for each in self.each_tensor(values):
+            held |= 0 if each is None else each._dispatch_mask
+        mask = self.below & ~_OF_ARGUMENT | dc.apply_masks(held).mask & _OF_ARGUMENT
+        return dc.fast_redispatch(self.op, mask)(*values)
 
     def _find_cache(self) -> CastCache | None:
         """Return the casts that are kept here; None where none are."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core import frontends
-from dispatch_core.keys import ARRAYS, AUTOCAST, keys_of
+from dispatch_core.keys import ARRAYS, AUTOCAST, LAYOUTS, keys_of
 
 from ..autograd.rules.forward_rules import find_forward_rule
 from ..history.device_keys import autograd_bit
@@ -21,7 +21,7 @@ from .calls import call_in_order, shape_of, wrap_results, written_tensors
 from .custom_tangents import find_call_rule, record_pushing
 from .front import open_closed
 from .stack import TransformLevel, below, current_levels, run_below
-from .tensors import NESTED, LevelData, Tracked, note_write, stand_for, wrap_value
+from .tensors import NESTED, LevelData, Tracked, make_layout_error, note_write, stand_for, wrap_value
 
 _BACK: Final = dc.DispatchKey.FuncTorchDynamicLayerBackMode.value
 
@@ -50,6 +50,8 @@ class GradLevel(TransformLevel):
         if value._dispatch_mask & NESTED:
             # A nested tensor has as many rows as before, and a level's tensor for their elements.
             return value._dispatch_data.map_values(partial(self.enter, is_captured=is_captured))
+        if value._dispatch_mask & LAYOUTS and any(map(self.owns, frontends.components_of(value))):
+            raise make_layout_error(value, "a transform differentiates, whose history it does not have")
         return stand_for(Tracked, value, self, is_captured=is_captured)
 
     def leave(self, value: Any) -> Any:
@@ -82,7 +84,7 @@ class GradLevel(TransformLevel):
                         if data.level not in levels:
                             return run(levels, shape.map_tensors(open_closed, values))
                         foreign += (index,)
-            if not mask:
+            if not mask or mask & LAYOUTS:
                 return general(levels, values)
             way = ways.get(mask & ARRAYS)
             if way is None:
@@ -214,9 +216,9 @@ class ForwardLevel(GradLevel):
 
 @lru_cache(maxsize=64)
 def _only_key(mask: int) -> Any:
-    """Return the key of a mask that has one."""
+    """Return the key of a mask that has one; a layout's own stands above its device's."""
     keys = keys_of(mask)
-    return keys[0] if len(keys) == 1 else None
+    return keys[0] if sum(not key.layout for key in keys) <= 1 else None
 
 
 def _bind_way(op: Any, mask: int) -> tuple[Any, Any, Any]:

@@ -50,6 +50,11 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         if cls is Parameter and _keeps_class(data, Parameter):
             return _make_of_class(data, requires_grad)
         self = super().__new__(cls)
+        if requires_grad and data.is_quantized:
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients\n"
+                "Hint: Parameter(data, requires_grad=False)"
+            )
         alias = _share(data)
         self._dispatch_data = alias._dispatch_data
         self._dispatch_mask = alias._dispatch_mask
