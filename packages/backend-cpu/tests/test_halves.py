@@ -148,3 +148,56 @@ def test_reductions_of_many_halves_are_those_of_floats(name):
     given = np.random.default_rng(4).standard_normal(20_000).astype(HALF)
     made = reduction.KERNELS[name](given)
     assert made == np.asarray(reduction.KERNELS[name](given.astype(np.float32))).astype(made.dtype)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 4), (70, 33, 65)])
+def test_products_of_halves_are_those_of_floats_rounded_once(name, shape):
+    pytest.importorskip("ml_dtypes")
+    from dispatch_aten import dtypes
+    from dispatch_backend_cpu.arrays import numpy_dtype
+    from dispatch_backend_cpu.ops.short_ways.products import SHORT_WAYS
+
+    dtype, (rows, inner, columns) = numpy_dtype(getattr(dtypes, name)), shape
+    random = np.random.default_rng(0)
+    left, right = (random.standard_normal(size).astype(dtype) for size in ((rows, inner), (columns, inner)))
+    bias = random.standard_normal(columns).astype(dtype)
+    wide = left.astype(np.float32) @ right.T.astype(np.float32)
+    matmul, linear = SHORT_WAYS["matmul"][0], SHORT_WAYS["linear"][0]
+    for found, exact in (
+        (matmul(left, right.T), wide),
+        (linear(left, right, None), wide),
+        (linear(left, right, bias), wide + bias.astype(np.float32)),
+    ):
+        assert found.dtype is dtype
+        assert (bits(found) == bits(exact.astype(dtype))).all()
+    assert matmul(left, right.T[:-1]) is NotImplemented if inner > 1 else True
+    assert linear(left, right, bias[:0]) is NotImplemented
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2", "float8_e4m3fn"])
+def test_dtypes_that_numpy_lacks_are_joined_bit_by_bit(name):
+    from dispatch_backend_cpu.ops.views.lists import KERNELS
+
+    dtype = np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    words = np.dtype(f"u{dtype.itemsize}")
+    numbers = np.arange(24, dtype=words).reshape(2, 3, 4) * 9
+    for array in (numbers, numbers.transpose(2, 0, 1), numbers[:, ::2], numbers.reshape(-1)):
+        for dim in range(array.ndim):
+            for kernel in ("cat", "stack"):
+                found = KERNELS[kernel]([array.view(dtype), array.view(dtype)], dim)
+                same = KERNELS[kernel]([array, array], dim)
+                assert found.dtype is dtype and found.strides == same.strides
+                assert (found.view(words) == same).all()
+
+
+def test_conversions_to_and_from_bfloat16_round_once():
+    from dispatch_aten.dtypes import bfloat16, float32
+    from dispatch_backend_cpu.ops.views.copy import KERNELS
+
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    values = awkward()
+    low = KERNELS["_to_copy"](values, dtype=bfloat16)
+    with np.errstate(all="ignore"):
+        assert (bits(low) == bits(values.astype(ml_dtypes.bfloat16))).all()
+        assert (bits(KERNELS["_to_copy"](low, dtype=float32)) == bits(low.astype(np.float32))).all()

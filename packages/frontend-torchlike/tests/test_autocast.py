@@ -625,3 +625,42 @@ def test_every_listed_name_is_one_of_torchs_operators_or_known_to_be_none_of_our
         "_scaled_dot_product_flash_attention", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell",
         "fake_quantize_per_tensor_affine", "multilabel_margin_loss_forward",
     }  # fmt: skip
+
+
+def test_one_tensor_is_cast_once_where_nothing_tells(x, monkeypatch):
+    from torchlike.amp.kernels import OperatorCasts
+
+    convert, seen = OperatorCasts._convert, []
+
+    def count(self, value, dtype):
+        seen.append(dtype)
+        return convert(self, value, dtype)
+
+    monkeypatch.setattr(OperatorCasts, "_convert", count)
+    with torchlike.autocast("cpu"):
+        found = x @ x
+        assert seen == [bfloat16]
+        leaf = (x * 1).requires_grad_()
+        sum_of_both = (leaf * 1) @ (leaf * 2)
+        y = leaf * 1
+        seen.clear()
+        (y @ y).sum().backward()
+        assert seen == [bfloat16, bfloat16]  # their gradients are added in float32
+    low = x.to(bfloat16)
+    assert found.tolist() == (low @ low).tolist()
+    assert sum_of_both.dtype is bfloat16
+
+
+def test_a_composite_in_a_block_is_the_call_outside(x, weight):
+    functions, low = nn.functional, weight.detach().to(bfloat16)
+    with torchlike.autocast("cpu"):
+        inside = x.matmul(low), functions.linear(x, low, low[0]), functions.linear(x.to(bfloat16), weight)
+        assert (x + x).dtype is float32
+        with torchlike.autocast("cpu", enabled=False):
+            assert (x @ x).dtype is float32
+        with pytest.raises(RuntimeError):
+            x.matmul(torchlike.ones(3, 3))
+        assert (x @ x).dtype is bfloat16
+    left = x.to(bfloat16)
+    outside = left.matmul(low), functions.linear(left, low, low[0]), functions.linear(left, low)
+    assert [each.tolist() for each in inside] == [each.tolist() for each in outside]

@@ -583,3 +583,51 @@ def test_rows_that_are_written_to_take_the_same_draws():
     assert all(torchlike.equal(rows[0], each) for each in rows)
     with pytest.raises(RuntimeError, match="same randomness with a batched tensor"):
         func.vmap(lambda x, p: x.bernoulli_(p), randomness="same")(rows, torchlike.full((4, 50), 0.5))
+
+
+@pytest.mark.no_pipeline(reason="the pipeline itself includes a key")
+def test_a_rule_is_bound_once_and_again_after_a_registration(monkeypatch):
+    bound = []
+    bind = levels.vmap_level.VmapLevel.bind.__func__
+
+    def count(cls, op, keyset, general):
+        bound.append(op.name)
+        return bind(cls, op, keyset, general)
+
+    monkeypatch.setattr(levels.vmap_level.VmapLevel, "bind", classmethod(count))
+    with dc.Library("bound", "DEF") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: x + x, "CompositeExplicitAutograd")
+        twice = func.vmap(dc.ops.bound.twice.default)
+        assert [twice(make_rows(2)).tolist() for _ in range(3)] == [[0.0, 2.0]] * 3
+        assert bound.count("bound::twice") == 1
+        library.impl("twice", lambda x: x * 3, "FuncTorchBatched")
+        assert twice(make_rows(2)).tolist() == [0.0, 3.0]
+        assert bound.count("bound::twice") == 2
+
+
+def test_tensors_of_closed_levels_are_opened_in_bound_calls():
+    kept = []
+
+    def keep(x):
+        kept.append(x * 2)
+        return x.sum()
+
+    func.grad(keep)(make_rows(3))
+    assert func.vmap(lambda x: x + kept[0])(make_rows(2, 3)).tolist() == [[0.0, 3.0, 6.0], [3.0, 6.0, 9.0]]
+    assert func.grad(lambda x: (x * kept[0]).sum())(make_rows(3)).tolist() == [0.0, 2.0, 4.0]
+    func.vmap(keep)(make_rows(2, 3))
+    with pytest.raises(RuntimeError, match="has escaped from inside a function being vmapped"):
+        func.vmap(lambda x: x + kept[1])(make_rows(2, 3))
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_a_transform_obeys_the_modes_around_and_inside(records):
+    def inner(x):
+        with torchlike.set_grad_enabled(records):
+            return (x * x).sum()
+
+    with torchlike.set_grad_enabled(not records):
+        assert func.grad(inner)(make_rows(3)).tolist() == ([0.0, 2.0, 4.0] if records else [0.0] * 3)
+        assert torchlike.is_grad_enabled() is not records
+        assert func.hessian(lambda x: (x**3).sum())(make_rows(2)).tolist() == [[0.0, 0.0], [0.0, 6.0]]

@@ -21,7 +21,17 @@ import dispatch_core as dc
 from dispatch_aten.decompositions import IMPLICIT, composite_kernels
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32
 from dispatch_aten.operators import ATEN_BY_NAME
-from dispatch_core.frontends import current_session, included_mask, keep_in_code, run_outside
+from dispatch_core.frontends import (
+    call_signature,
+    current_masks,
+    current_session,
+    find_composite,
+    included_mask,
+    keep_in_code,
+    reset_masks,
+    run_outside,
+    set_masks,
+)
 from dispatch_core.keys import ARRAYS, AUTOGRAD, LAYOUTS, DispatchKey, backend_arrays
 
 from ..history.graph_settings import current_autocast, current_nesting
@@ -87,6 +97,12 @@ class OperatorCasts:
         #: A level of a transform names no device, and its results of a leaf are its own: it sees and keeps no cast.
         self._watchers = _WATCHERS if arrays else 0
         self._is_recorded = bool(keyset.mask & DispatchKey.Pipeline)
+        #: Whether only keys of arrays and their history are below: without masks, calls there are ordinary ones.
+        self._is_plain = bool(arrays) and not keyset.mask & (LAYOUTS | ~(ARRAYS | AUTOGRAD | key.value))
+        #: Whether nothing tells two casts of one tensor from one: no layer sees them, and their gradients are not added.
+        self._joins_casts = self._is_plain and not keyset.mask & AUTOGRAD
+        if self._is_plain and find_composite(op, "CompositeImplicitAutograd") is not None:
+            self.run = _bind_plainly(op, key.value, self.run)
 
     def is_eligible(self, value: Any) -> bool:
         """Return whether an argument may be cast: see Note [Tensors that autocast casts]."""
@@ -108,13 +124,16 @@ class OperatorCasts:
         """Return the arguments with the eligible ones cast."""
         made: list[Any] | None = None
         kept: CastCache | None = None
+        last = cast = None
         for index in self.tensors:
             value = values[index]
             if value is None or value.dtype is dtype:
                 continue
             if made is None:
                 made, kept = list(values), self._find_cache()
-            made[index] = self._cast(value, dtype, kept)
+            if value is not last or not self._joins_casts:
+                last, cast = value, self._cast(value, dtype, kept)
+            made[index] = cast
         if self.lists:
             made, kept = made or list(values), self._find_cache()
             for index in self.lists:
@@ -152,6 +171,13 @@ class OperatorCasts:
         return nesting.cache if nesting is not None and nesting.depth > 0 and current_autocast().cache_enabled else None
 
     def _convert(self, value: Any, dtype: ScalarType) -> Any:
+        masks = current_masks()
+        if self._is_plain and masks is not None and masks[0] == self.key.value and not masks[1]:
+            token = set_masks[None]
+            try:
+                return dc.ops.aten._to_copy.default(value, dtype=dtype)
+            finally:
+                reset_masks(token)
         mask = self.below | included_mask() & self._watchers
         if self._is_mixed:
             mask = mask & ~_OF_ARGUMENT | dc.apply_masks(value._dispatch_mask).mask & _OF_ARGUMENT
@@ -159,6 +185,27 @@ class OperatorCasts:
         if convert is None:
             convert = self._conversions[mask] = dc.fast_redispatch(dc.ops.aten._to_copy.default, mask)
         return convert(value, dtype, None, None, None, False, None)
+
+
+def _bind_plainly(op: Any, key: int, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that runs a composite as an ordinary call where the masks are ``key``: it may take a short way."""
+    split = call_signature(op).split
+    takes_keywords = any(each.kwarg_only for each in op.schema.arguments)
+
+    def run(*values: Any) -> Any:
+        masks = current_masks()
+        if masks is None or masks[1] or masks[0] != key:
+            return otherwise(*values)
+        token = set_masks[None]
+        try:
+            if not takes_keywords:
+                return op(*values)
+            positional, keywords = split(values)
+            return op(*positional, **keywords)
+        finally:
+            reset_masks(token)
+
+    return run
 
 
 def _lower_precision_fp(call: OperatorCasts, values: tuple[Any, ...], dtype: ScalarType) -> Any:
@@ -256,11 +303,20 @@ def _make_policy_kernel(key: DispatchKey, policy: str, op: Any, keyset: Any) -> 
     if keyset.marker != frontend.marker or (arrays and not arrays & ARRAYS_OF[key.backend]):
         # Raw arrays, another frontend's tensors, and other devices'.
         return call.run
-    run, act = call.run, _POLICIES[policy]
+    run, act, devices = call.run, _POLICIES[policy], DEVICES
+    casts_all, is_fp32, tensors = act in (_lower_precision_fp, _fp32) and not call.lists, act is _fp32, call.tensors
 
     def kernel(*values: Any) -> Any:
-        dtype = _find_dtype(key)
-        return run(*values) if dtype is None else act(call, values, dtype)
+        choices = current_autocast()
+        if choices is None or (dtype := choices.active.get(devices[key])) is None:
+            return run(*values)
+        if casts_all:  # nothing to cast is found here, without further calls
+            dtype = float32 if is_fp32 else dtype
+            for index in tensors:
+                if (value := values[index]) is not None and value.dtype is not dtype:
+                    return act(call, values, dtype)
+            return run(*values)
+        return act(call, values, dtype)
 
     return kernel
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 from dispatch_core.caches import keep
 from dispatch_core.frontends import call_signature
@@ -15,7 +16,7 @@ from .tensors import LevelData, data_of, make_data, wrap_value
 class CallShape:
     """Where the tensors of an operator's calls are; facts of a signature, looked up once."""
 
-    __slots__ = ("draws", "is_fresh", "keywords", "lists", "schema", "signature", "singles", "writes")
+    __slots__ = ("call", "draws", "is_fresh", "keywords", "lists", "schema", "signature", "singles", "wraps", "writes")
 
     def __init__(self, op: Any) -> None:
         #: An operator whose schema changes has others.
@@ -25,7 +26,11 @@ class CallShape:
         self.lists = tuple(index for index, each in parameters if "list" in each.tensors)
         self.singles = tuple(index for index, each in parameters if each.tensors and "list" not in each.tensors)
         self.writes = signature.writes
+        #: A kind of records → `wrap_results` of the operator's calls.
+        self.wraps: dict[type[LevelData], _Wrap] = {}
         self.keywords = tuple((index, each.name) for index, each in parameters if each.keyword_only)
+        #: Calls the operator with all arguments by position.
+        self.call: Callable[..., Any] = op if not self.keywords else self._make_call(op)
         #: Whether there is one result, a fresh tensor.
         results = signature.results
         self.is_fresh = len(results) == 1 and results[0].kind == "fresh" and not results[0].is_list
@@ -49,6 +54,10 @@ class CallShape:
             if (value := mapped[index]) is not None:
                 mapped[index] = [None if each is None else function(each) for each in value]
         return tuple(mapped)
+
+    def _make_call(self, op: Any) -> Callable[..., Any]:
+        first, names = self.keywords[0][0], tuple(name for _, name in self.keywords)
+        return lambda *values: op(*values[:first], **dict(zip(names, values[first:], strict=True)))
 
     def split(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return a call's arguments as positional and keyword arguments."""
@@ -95,11 +104,11 @@ def written_tensors(op: Any, values: tuple[Any, ...]) -> Sequence[Any]:
 
 def call_in_order(op: Any, values: tuple[Any, ...]) -> Any:
     """Call an operator."""
-    shape = shape_of(op)
-    if not shape.keywords:
-        return op(*values)
-    positional, keywords = shape.split(values)
-    return op(*positional, **keywords)
+    return shape_of(op).call(*values)
+
+
+_Wrap: TypeAlias = Callable[[Any, Any, tuple[Any, ...]], Any]
+"""A function of a level, of what a call returned and of the call's arguments; see `wrap_results`."""
 
 
 def wrap_results(op: Any, kind: type[LevelData], level: Any, found: Any, values: tuple[Any, ...]) -> Any:
@@ -107,16 +116,30 @@ def wrap_results(op: Any, kind: type[LevelData], level: Any, found: Any, values:
 
     A written argument stands for itself, a view is one of the level's tensor, and other tensors are fresh.
     """
+    return bind_wrapping(op, kind)(level, found, values)
+
+
+def bind_wrapping(op: Any, kind: type[LevelData]) -> _Wrap:
+    """Return `wrap_results` of an operator's calls."""
     shape = shape_of(op)
-    if shape.is_fresh and found is not None:
-        return wrap_value(kind, found, level)
+    return shape.wraps.get(kind) or shape.wraps.setdefault(kind, _make_wrapping(op, shape, kind))
+
+
+def _make_wrapping(op: Any, shape: CallShape, kind: type[LevelData]) -> _Wrap:
     signature = shape.signature
-    if not signature.results:
-        return found
-    if len(signature.results) == 1:
-        return wrap_result(signature.results[0], op, kind, level, found, values)
-    pairs = zip(signature.results, signature.unpack(found), strict=True)
-    return signature.pack([wrap_result(result, op, kind, level, each, values) for result, each in pairs])
+    results = signature.results
+    if shape.is_fresh:
+        return lambda level, found, values: found if found is None else wrap_value(kind, found, level)
+    if not results:
+        return lambda level, found, values: found
+    if len(results) == 1:
+        return partial(wrap_result, results[0], op, kind)
+
+    def wrap(level: Any, found: Any, values: tuple[Any, ...]) -> Any:
+        pairs = zip(results, signature.unpack(found), strict=True)
+        return signature.pack([wrap_result(result, op, kind, level, each, values) for result, each in pairs])
+
+    return wrap
 
 
 def wrap_result(result: Any, op: Any, kind: type[LevelData], level: Any, found: Any, values: tuple[Any, ...]) -> Any:

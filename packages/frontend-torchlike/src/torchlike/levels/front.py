@@ -21,7 +21,7 @@ from dispatch_core.keys import ARRAYS, LAYOUTS
 
 from ..tensors.tensor import frontend
 from .calls import call_in_order, shape_of
-from .stack import FRONT, current_levels
+from .stack import FRONT, TransformLevel, current_levels
 from .tensors import NESTED, LevelData
 
 
@@ -36,9 +36,16 @@ def open_closed(tensor: Any) -> Any:
 
 def _make_front(op: Any, keyset: Any) -> Callable[..., Any]:
     """Return a kernel that hands a call to the level on top; without one, it opens the tensors of closed levels."""
+    rules: dict[type[TransformLevel], Callable[[tuple[TransformLevel, ...], tuple[Any, ...]], Any]] = {}
 
     def run(*values: Any) -> Any:
         levels = current_levels()
+        rule = rules.get(type(levels[-1])) if levels else call
+        if rule is None:
+            rule = rules[type(levels[-1])] = levels[-1].bind(op, keyset, call)
+        return rule(levels, values)
+
+    def call(levels: tuple[TransformLevel, ...], values: tuple[Any, ...]) -> Any:
         shape = shape_of(op)
         for tensor in shape.tensors_of(values):
             data = getattr(tensor, "_dispatch_data", None)

@@ -19,7 +19,8 @@ from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..tensors.tensor import Tensor, frontend
 from .calls import call_in_order, shape_of, wrap_results, written_tensors
 from .custom_tangents import find_call_rule, record_pushing
-from .stack import TransformLevel, below
+from .front import open_closed
+from .stack import TransformLevel, below, current_levels, run_below
 from .tensors import NESTED, LevelData, Tracked, make_layout_error, note_write, stand_for, wrap_value
 
 _BACK: Final = dc.DispatchKey.FuncTorchDynamicLayerBackMode.value
@@ -33,6 +34,7 @@ class GradLevel(TransformLevel):
     def __init__(self) -> None:
         super().__init__()
         self._outer = is_grad_enabled()
+        self.has_mode = not self._outer
 
     @property
     def grad_mode(self) -> bool:
@@ -60,6 +62,46 @@ class GradLevel(TransformLevel):
         if isinstance(value, Tensor) and value._dispatch_mask & NESTED:
             return value._dispatch_data.map_values(self.leave)
         return value
+
+    @classmethod
+    def bind(cls, op: Any, keyset: Any, general: Any) -> Any:
+        shape = shape_of(op)
+        if cls.call is not GradLevel.call or shape.lists or shape.writes or keyset.mask & AUTOCAST:
+            return general
+        singles, is_plain = shape.singles, cls is GradLevel
+        ways: dict[int, tuple[Any, Any, Any]] = {}
+
+        def run(levels: Any, values: tuple[Any, ...]) -> Any:
+            level, mask = levels[-1], 0
+            foreign: tuple[int, ...] = ()
+            for index in singles:
+                if (value := values[index]) is not None:
+                    mask |= getattr(value, "_dispatch_mask", 0)
+                    data = getattr(value, "_dispatch_data", None)
+                    if not isinstance(data, LevelData):
+                        foreign += (index,)
+                    elif data.level is not level:
+                        if data.level not in levels:
+                            return run(levels, shape.map_tensors(open_closed, values))
+                        foreign += (index,)
+            if not mask or mask & LAYOUTS:
+                return general(levels, values)
+            way = ways.get(mask & ARRAYS)
+            if way is None:
+                way = ways[mask & ARRAYS] = _bind_way(op, mask)
+            composite, recorded, alone = way
+            if composite is not None:
+                return composite(*values)
+            if foreign:
+                entered = list(values)
+                for index in foreign:
+                    entered[index] = level.enter(entered[index], is_captured=True)
+                values = tuple(entered)
+            if is_plain:
+                return recorded(*values)
+            return level.run_recorded(alone if level.has_own_node(op) else recorded, values)
+
+        return run
 
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
         mask, shape = 0, shape_of(op)
@@ -96,10 +138,14 @@ class GradLevel(TransformLevel):
 
     def call_below(self, op: Any, values: tuple[Any, ...]) -> Any:
         """Run a call whose history the Autograd kernels keep."""
-        shape = shape_of(op)
-        inner = shape.map_tensors(self.leave, values)
-        with below():
-            found = call_in_order(op, inner)
+        shape, inner = shape_of(op), list(values)
+        for index in shape.singles:
+            if (value := inner[index]) is not None:
+                data = getattr(value, "_dispatch_data", None)
+                inner[index] = data.value if isinstance(data, LevelData) and data.level is self else self.leave(value)
+        for index in shape.lists:
+            inner[index] = inner[index] and [self.leave(each) for each in inner[index]]
+        found = run_below(current_levels(), shape.call, *inner)
         if shape.writes:
             for tensor in written_tensors(op, values):
                 note_write(tensor)
@@ -130,6 +176,7 @@ class ForwardLevel(GradLevel):
 
     def __init__(self) -> None:
         super().__init__()
+        self.has_mode = True
         #: The function's own mode, while a call of it is recorded whatever that is.
         self._mode: bool | None = None
         #: Whether calls with tangents of their own record them; backward's, which are linear, record their gradients.
@@ -155,10 +202,12 @@ class ForwardLevel(GradLevel):
         return call(op, values) if rule is None else record_pushing(rule, self, op, values, call)
 
     def run_recorded(self, run: Any, values: tuple[Any, ...]) -> Any:
-        before = self._mode
+        before, is_on = self._mode, is_grad_enabled()
         if before is None:
-            self._mode = is_grad_enabled()
+            self._mode = is_on
         try:
+            if is_on:
+                return run(*values)
             with enable_grad():
                 return run(*values)
         finally:
@@ -170,6 +219,13 @@ def _only_key(mask: int) -> Any:
     """Return the key of a mask that has one; a layout's own stands above its device's."""
     keys = keys_of(mask)
     return keys[0] if sum(not key.layout for key in keys) <= 1 else None
+
+
+def _bind_way(op: Any, mask: int) -> tuple[Any, Any, Any]:
+    """Return the composite that serves calls with tensors of these keys, or None, and the calls with and without a node."""
+    autograd = autograd_bit(mask & ARRAYS)
+    plain = _BACK | frontend.marker
+    return _find_composite(op, autograd), op.lasting_runner(autograd | plain), op.lasting_runner(plain)
 
 
 def _find_composite(op: Any, autograd: int) -> Any:

@@ -10,6 +10,7 @@ Note [A level in use]
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, ClassVar, Final, Self
@@ -20,7 +21,7 @@ from dispatch_core.interrupts import Guard, by_subscript, whole
 from ..history import grad_mode
 from ..history.transforms import FRONT
 
-__all__ = ["FRONT", "TransformLevel", "above", "below", "current_levels"]
+__all__ = ["FRONT", "TransformLevel", "above", "below", "current_levels", "run_below"]
 
 _levels: Final[ContextVar[tuple[TransformLevel, ...]]] = ContextVar("torchlike.levels", default=())
 current_levels: Final = _levels.get
@@ -39,6 +40,19 @@ class TransformLevel:
         self.number = next(_numbers)
         #: The place in the stack, counted from 1, while the level is open.
         self.depth = 0
+        #: Whether `grad_mode` may differ from the context's.
+        self.has_mode = type(self).grad_mode is not TransformLevel.grad_mode
+
+    @classmethod
+    def bind(
+        cls, op: Any, keyset: Any, general: Callable[[tuple[TransformLevel, ...], tuple[Any, ...]], Any]
+    ) -> Callable[[tuple[TransformLevel, ...], tuple[Any, ...]], Any]:
+        """Return a function of the open levels and a call's arguments, which runs calls of one operator with one keyset.
+
+        It is made once, again when a registration changes, and may leave calls to ``general``, which opens the tensors of
+        closed levels and goes by `call`.
+        """
+        return general
 
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
         """Run a call that arrived with this level on top; ``values`` are all arguments in the schema's order."""
@@ -126,3 +140,22 @@ class below(_Stacked):  # noqa: N801  # a context manager is spelled like a func
         except BaseException:
             self._leave(outer)
             raise
+
+
+def run_below(levels: tuple[TransformLevel, ...], function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function as in a block of `below`, in less time; ``levels`` are those that are open."""
+    level = levels[-1]
+    if level.has_mode and level.grad_mode is not grad_mode.is_grad_enabled():
+        with below():
+            return function(*args)
+    token = _set_levels[levels[:-1]]
+    try:
+        if len(levels) > 1:
+            return function(*args)
+        masks = set_masks[without_included(FRONT)]
+        try:
+            return function(*args)
+        finally:
+            reset_masks(masks)
+    finally:
+        _reset_levels(token)

@@ -25,11 +25,12 @@ from dispatch_core.keys import AUTOCAST, LAYOUTS
 
 from ..tensors.tensor import Tensor, frontend
 from .batching import Batch, find_rule_in_order
-from .calls import call_in_order, shape_of, wrap_results, written_tensors
+from .calls import bind_wrapping, call_in_order, shape_of, wrap_results, written_tensors
+from .front import open_closed
 from .loop import has_fresh_results, run_rows
 from .randomness import run_random
 from .refusals import NotBatchableError, check_call, check_writes, closed_error, may_refuse
-from .stack import TransformLevel, below
+from .stack import TransformLevel, below, run_below
 from .tensors import Batched, LevelData, make_layout_error, note_write, stand_for
 
 #: The key of the batching rules that a program registers.
@@ -69,6 +70,45 @@ class VmapLevel(TransformLevel):
         front = value._dispatch_data.value if self.owns(value) else value.expand(self.size, *value.shape)
         return front if dim == 0 else front.movedim(0, dim)
 
+    @classmethod
+    def bind(cls, op: Any, keyset: Any, general: Any) -> Any:
+        shape, way = shape_of(op), _find_way(op)
+        rule: Any = way.rule
+        composite: Any = way.composite
+        if cls is not VmapLevel or way.is_registered or way.may_be_refused or shape.draws or shape.lists:
+            return general
+        if rule is None and (composite is None or keyset.mask & AUTOCAST or not has_fresh_results(op)):
+            return general
+        singles, wrap = shape.singles, bind_wrapping(op, Batched)
+
+        def run(levels: Any, values: tuple[Any, ...]) -> Any:
+            level, given = levels[-1], list(values)
+            is_batched, mask = False, 0
+            for index in singles:
+                if (value := given[index]) is None:
+                    continue
+                data = getattr(value, "_dispatch_data", None)
+                if isinstance(data, LevelData):
+                    mask |= data.value._dispatch_mask
+                    if data.level is level:
+                        given[index], is_batched = Batch(data.value), True
+                    elif data.level not in levels:
+                        return run(levels, shape.map_tensors(open_closed, values))
+                else:
+                    mask |= getattr(value, "_dispatch_mask", 0)
+            if mask & LAYOUTS:
+                return general(levels, values)
+            if not is_batched:
+                return run_below(levels, shape.call, *values)
+            if rule is None:
+                try:
+                    return composite(*values)
+                except NotBatchableError:
+                    return level.apply(op, _run_rows, values)
+            return wrap(level, run_below(levels, rule, op, level.size, given), values)
+
+        return run
+
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
         shape = shape_of(op)
         tensors = shape.tensors_of(values)
@@ -82,10 +122,7 @@ class VmapLevel(TransformLevel):
                     raise make_layout_error(tensor, "vmap has batched, which no rule of vmap takes")
             with below():
                 return call_in_order(op, values)
-        way = _WAYS.get(op)
-        if way is None or way.generation != op.generation:
-            _WAYS.pop(op, None)
-            way = keep(_WAYS, op, _Way(op), _KEPT)
+        way = _find_way(op)
         if batched and way.is_registered:
             check_writes(op, values, self)
             return op.runner(BATCHED.value | frontend.marker)(*values)
@@ -170,6 +207,14 @@ class _Way:
 
 _WAYS: Final[dict[Any, _Way]] = {}
 _KEPT: Final = 4096
+
+
+def _find_way(op: Any) -> _Way:
+    way = _WAYS.get(op)
+    if way is None or way.generation != op.generation:
+        _WAYS.pop(op, None)
+        way = keep(_WAYS, op, _Way(op), _KEPT)
+    return way
 
 
 def _find_composite(op: Any) -> Any:

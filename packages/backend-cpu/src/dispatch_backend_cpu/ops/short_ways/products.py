@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import FLOAT, NARROW, Array
 from ...fp_errors import run
+from ...halves import convert
 from ..linear_algebra import matmul
 from ..support.compiled_kernels import native
 from ..support.reduce_ufuncs import SUM
@@ -25,6 +26,14 @@ _BLAS: Final = frozenset(map(np.dtype, "fd"))
 def _multiply(a: Array, b: Array) -> Any:
     """Return a product of matrices, as the kernel of ``mm`` does."""
     return a.dot(b) if a.flags.forc and b.flags.forc else np.matmul(a, b)
+
+
+def _multiply_halves(a: Array, b: Array, bias: Array | None = None) -> Any:
+    """Return a product of matrices of 16-bit floats, as the kernels of ``mm`` and ``addmm`` do."""
+    product = _multiply(convert(a, FLOAT), convert(b, FLOAT))
+    if bias is not None:
+        product += convert(bias, FLOAT)
+    return convert(product, a.dtype)
 
 
 def _dot(a: Array, b: Array) -> Any:
@@ -58,6 +67,14 @@ def _linear(input: Array, weight: Array, bias: Array | None) -> Any:
 
 def _linear_or_rows(input: Array, weight: Array, bias: Array | None) -> Any:
     """Return the product; of one row after another it is that of ``addmm``."""
+    if (dtype := input.dtype) in NARROW:
+        if dtype is not weight.dtype or not (input.ndim == weight.ndim == 2 and input.size and weight.size):
+            return NotImplemented
+        if input.shape[1] != weight.shape[1] or not (
+            bias is None or (bias.dtype is dtype and bias.shape == weight.shape[:1])
+        ):
+            return NotImplemented
+        return run(_multiply_halves, input, weight.T, bias)
     if bias is not None and input.ndim == 2:
         return _ADDMM(bias, input, weight.T)
     found = _linear(input, weight, bias)
@@ -109,7 +126,10 @@ def _matmul(self: Array, other: Array) -> Any:
 
 
 def _matmul_or_vector(self: Array, other: Array) -> Any:
-    """Return the product, also one with a vector."""
+    """Return the product, also one with a vector, and one of matrices of 16-bit floats."""
+    if (dtype := self.dtype) in NARROW and dtype is other.dtype and self.ndim == other.ndim == 2:
+        is_product = self.size and other.size and self.shape[1] == other.shape[0]
+        return run(_multiply_halves, self, other) if is_product else NotImplemented
     if other.ndim != 1:
         found = _matmul(self, other)
         return found if found is NotImplemented else found[0]

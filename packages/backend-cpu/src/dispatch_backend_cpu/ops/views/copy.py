@@ -103,10 +103,11 @@ def _to_copy(
     non_blocking: bool = False,
     memory_format: int | None = None,
 ) -> Array:
-    made = _PLAIN.get(dtype)
+    made = NUMPY_DTYPES.get(dtype)  # type: ignore[arg-type]  # None is no key
     if (
         memory_format is None
         and made is not None
+        and made.char in _PLAIN_CHARS
         and (made.kind == "c" or self.dtype.char in _REAL_CHARS)
         and self.size
         and is_row_major(self)
@@ -115,11 +116,9 @@ def _to_copy(
     return _fresh("_to_copy", self, dtype=dtype, memory_format=memory_format)
 
 
-_REAL_CHARS: Final = frozenset("?bhilBefd")
-#: The dtypes that NumPy converts to as torch does, real ones from such.
-_PLAIN: Final[dict[Any, np.dtype[Any]]] = {
-    dtype: made for dtype, made in NUMPY_DTYPES.items() if made.char in _REAL_CHARS | {"F", "D"}
-}
+#: The chars of the dtypes that NumPy converts to as torch does, real ones from such; ``E`` is that of ``bfloat16``.
+_REAL_CHARS: Final = frozenset("?bhilBefdE")
+_PLAIN_CHARS: Final = _REAL_CHARS | {"F", "D"}
 
 
 def _to_dtype(

@@ -149,7 +149,7 @@ def _join(tensors: Sequence[Array], dim: int = 0) -> Any:
                 break
             length += each.shape[dim]
         else:
-            if length and dtype.isbuiltin == 1:
+            if length and dtype.isbuiltin:
                 if ndim == 1:
                     return _concatenate(tensors, dim)
                 sizes = [*first.shape]
@@ -166,7 +166,7 @@ def _join(tensors: Sequence[Array], dim: int = 0) -> Any:
 @KERNELS("stack")
 def _join_on_top(tensors: Sequence[Array], dim: int = 0) -> Any:
     first = tensors[0] if tensors else None
-    if first is not None and first.ndim and first.size and first.dtype.isbuiltin == 1:
+    if first is not None and first.ndim and first.size and first.dtype.isbuiltin:
         dtype, shape = first.dtype, first.shape
         for each in tensors:
             if each.dtype is not dtype or each.shape != shape:

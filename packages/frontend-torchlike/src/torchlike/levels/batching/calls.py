@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, TypeAlias, final
 
@@ -35,74 +35,82 @@ class Batch:
         return f"Batch({self.tensor!r})"
 
 
+class _Facts:
+    """What the schema of an overload says about its arguments."""
+
+    __slots__ = ("by_place", "defaults", "names", "places", "tensors")
+
+    def __init__(self, op: Any) -> None:
+        arguments = op.schema.arguments
+        self.names = tuple(each.name for each in arguments)
+        self.places = {name: place for place, name in enumerate(self.names)}
+        self.defaults = {each.name: each.default for each in arguments if each.has_default}
+        #: How many arguments are passed by place.
+        self.by_place = sum(not each.kwarg_only for each in arguments)
+        #: The arguments that are tensors, not those that are lists of them.
+        self.tensors = tuple(each.argument.name for each in op.schema.tensor_arguments if "list" not in each.kind)
+
+
+_facts_of: Final = cache(_Facts)
+
+
 class BatchedCall:
-    """One call of an operator: its arguments by name, defaults filled in, and the size of the batch."""
+    """One call of an operator: its arguments, in the schema's order, and the size of the batch."""
 
-    __slots__ = ("op", "size", "values")
+    __slots__ = ("facts", "given", "op", "size")
 
-    def __init__(self, op: Any, size: int, values: dict[str, Any]) -> None:
-        self.op, self.size, self.values = op, size, values
+    def __init__(self, op: Any, size: int, given: list[Any]) -> None:
+        self.op, self.size, self.given = op, size, given
+        self.facts = _facts_of(op)
 
     def __getitem__(self, name: str) -> Any:
-        return self.values[name]
+        return self.given[self.facts.places[name]]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The arguments by name."""
+        return dict(zip(self.facts.names, self.given, strict=True))
 
     def rank(self, name: str) -> int:
         """Return the logical rank of a tensor."""
-        return rank_of(self.values[name])
+        return rank_of(self.given[self.facts.places[name]])
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the logical shape of a tensor."""
-        return shape_of(self.values[name])
+        return shape_of(self[name])
 
     def is_batched(self, name: str) -> bool:
         """Return whether an argument is batched."""
-        return type(self.values[name]) is Batch
+        return type(self[name]) is Batch
 
     def with_batch(self, name: str) -> Any:
         """Return a tensor with the batch in front; one that is not batched is expanded, without a copy."""
-        return with_batch(self.values[name], self.size)
+        return with_batch(self.given[self.facts.places[name]], self.size)
 
-    def tensors(self) -> Iterator[str]:
-        """Yield the names of the arguments that are tensors, not those that are lists of them."""
-        values = self.values
-        return (name for name in _tensor_names(self.op) if values[name] is not None)
+    def tensors(self) -> list[str]:
+        """Return the names of the arguments that are tensors, not those that are lists of them."""
+        return [name for name in self.facts.tensors if self[name] is not None]
 
-    def run(self, op: Any = None, /, **changed: Any) -> Any:
-        """Call the operator, or another with the same arguments, on the level below."""
-        return invoke(op or self.op, {**self.values, **changed})
+    def run(self, /, **changed: Any) -> Any:
+        """Call the operator on the level below, with other values of some arguments."""
+        facts, given = self.facts, self.given.copy()
+        for name, value in changed.items():
+            given[facts.places[name]] = value
+        by_place = facts.by_place
+        if by_place == len(given):
+            return self.op(*given)
+        return self.op(*given[:by_place], **dict(zip(facts.names[by_place:], given[by_place:], strict=True)))
 
 
 Rule: TypeAlias = Callable[[BatchedCall], Any]
 """A batching rule: the results of a call, each with the batch as its dimension 0."""
 
 
-@cache
-def _parameters(op: Any) -> tuple[tuple[str, ...], dict[str, Any], int]:
-    """Return the names of an overload's arguments, the defaults, and the number that is passed by place."""
-    arguments = op.schema.arguments
-    defaults = {each.name: each.default for each in arguments if each.has_default}
-    return tuple(each.name for each in arguments), defaults, sum(not each.kwarg_only for each in arguments)
-
-
-@cache
-def _tensor_names(op: Any) -> tuple[str, ...]:
-    return tuple(each.argument.name for each in op.schema.tensor_arguments if "list" not in each.kind)
-
-
-def bind(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def bind(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """Return all arguments of a call in the schema's order."""
-    names, defaults, _ = _parameters(op)
-    given = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
-    return tuple([given[name] for name in names])
-
-
-def invoke(op: Any, values: dict[str, Any]) -> Any:
-    """Call an overload with its arguments by name; names that it does not have are left out."""
-    names, _, by_place = _parameters(op)
-    given = [values[name] for name in names]
-    if by_place == len(names):
-        return op(*given)
-    return op(*given[:by_place], **{name: values[name] for name in names[by_place:]})
+    facts = _facts_of(op)
+    given = {**facts.defaults, **dict(zip(facts.names, args, strict=False)), **kwargs}
+    return [given[name] for name in facts.names]
 
 
 def overload(name: str) -> Any:
@@ -116,7 +124,8 @@ def overload(name: str) -> Any:
 
 def rank_of(value: Any) -> int:
     """Return the logical rank of a batched or other tensor."""
-    return len(value.tensor.shape) - 1 if type(value) is Batch else len(value.shape)
+    rank: int = value.tensor.ndim - 1 if type(value) is Batch else value.ndim
+    return rank
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -143,9 +152,11 @@ def align(value: Any, rank: int) -> Any:
     if type(value) is not Batch:
         return value
     tensor = value.tensor
+    missing = rank + 1 - tensor.ndim
+    if missing <= 0:
+        return tensor
     shape = tensor.shape
-    missing = rank + 1 - len(shape)
-    return aten.view.default(tensor, [shape[0], *[1] * missing, *shape[1:]]) if missing > 0 else tensor
+    return aten.view.default(tensor, [shape[0], *[1] * missing, *shape[1:]])
 
 
 def wrap_dim(dim: int, rank: int) -> int:

@@ -13,8 +13,8 @@ def run_on_a_row(rule: Rule) -> Rule:
     def run(call: BatchedCall) -> Any:
         if call.size:
             return rule(call)
-        values = {name: _make_row(value) if type(value) is Batch else value for name, value in call.values.items()}
-        results = rule(BatchedCall(call.op, 1, values))
+        given = [_make_row(value) if type(value) is Batch else value for value in call.given]
+        results = rule(BatchedCall(call.op, 1, given))
         return map_results(results, lambda each: aten.slice.Tensor(each, 0, 0, 0))
 
     return run

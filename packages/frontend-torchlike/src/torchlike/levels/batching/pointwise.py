@@ -20,29 +20,30 @@ def broadcast(call: BatchedCall) -> Any:
     A batch of tensors without dimensions has one below, and would count for more in promotion than it may: it gets the
     dtype of the result beforehand.
     """
-    names = tuple(call.tensors())
-    values = call.values
+    names = call.tensors()
     if len(names) == 1:
-        return call.run(**{names[0]: align(values[names[0]], 0)})
-    rank = max([rank_of(values[name]) for name in names])
-    _promote(call, names)
-    return call.run(**{name: align(values[name], rank) for name in names})
+        return call.run(**{names[0]: align(call[names[0]], 0)})
+    rank = max([call.rank(name) for name in names])
+    promoted = _promote(call, names)
+    return call.run(**{name: align(promoted.get(name, call[name]), rank) for name in names})
 
 
-def _promote(call: BatchedCall, names: tuple[str, ...]) -> None:
-    values = call.values
+def _promote(call: BatchedCall, names: list[str]) -> dict[str, Batch]:
+    """Return the operands that get the dtype of the result beforehand, in it."""
     operands = [name for name in names if name not in _MASKS]
-    if len({dtype_of(values[name]) for name in operands}) == 1:
-        return
+    promoted: dict[str, Batch] = {}
+    if len({dtype_of(call[name]) for name in operands}) == 1:
+        return promoted
     common: ScalarType | None = None
     for name in operands:
-        value = values[name]
+        value = call[name]
         if type(value) is not Batch or rank_of(value):
             continue
         if common is None:
-            common = result_type(*(_operand(values[each]) for each in operands))
+            common = result_type(*(_operand(call[each]) for each in operands))
         if value.tensor.dtype != common and not _is_written(call, name):
-            values[name] = Batch(aten._to_copy.default(value.tensor, dtype=common))
+            promoted[name] = Batch(aten._to_copy.default(value.tensor, dtype=common))
+    return promoted
 
 
 def _operand(value: Any) -> Operand:

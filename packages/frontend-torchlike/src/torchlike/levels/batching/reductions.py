@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any, Final
 
-from .calls import BatchedCall, Rule, aten, map_results, overload, rank_of, shift, shift_all, with_batch
+from .calls import BatchedCall, Rule, aten, bind, map_results, overload, rank_of, shift, shift_all, with_batch
 
 
 def along_dims(call: BatchedCall, *, name: str = "dim", empty_is_all: bool = True) -> Any:
@@ -76,9 +76,9 @@ def full(by_dim: str, *, index: int | None = None) -> Rule:
         [(name, tensor)] = _tensors(call).items()
         if index is not None and not prod(tensor.shape[1:]):
             return with_batch(call.op(aten.new_empty.default(tensor, [0])), call.size)
-        values = {each.name: each.default for each in op.schema.arguments if each.has_default} | call.values
         tensor, dims = _whole_rows(tensor, is_list=_takes_list(op, "dim"))
-        result = BatchedCall(op, call.size, values | {name: tensor, "dim": dims, "keepdim": False}).run()
+        given = bind(op, (), call.values | {name: tensor, "dim": dims, "keepdim": False})
+        result = BatchedCall(op, call.size, given).run()
         return result if index is None else result[index]
 
     return rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias
 
@@ -73,16 +73,15 @@ def find_rule(op: Any) -> BatchingRule | None:
 
 
 @cache
-def find_rule_in_order(op: Any) -> Callable[[Any, int, tuple[Any, ...]], Any] | None:
+def find_rule_in_order(op: Any) -> Callable[[Any, int, Sequence[Any]], Any] | None:
     """Return the same rule as a function of all arguments in the schema's order."""
     rule = _rule_of(op.name)
     if rule is None:
         return None
-    names = tuple(each.name for each in op.schema.arguments)
 
-    def run(op: Any, size: int, values: tuple[Any, ...]) -> Any:
+    def run(op: Any, size: int, values: Sequence[Any]) -> Any:
         try:
-            return rule(BatchedCall(op, size, dict(zip(names, values, strict=True))))
+            return rule(BatchedCall(op, size, list(values)))
         except AtenError as error:
             raise error.at(op.name) from None
 
@@ -111,7 +110,7 @@ def _write_result(functional: Any, rule: Rule) -> Rule:
     """Return the rule of an in-place overload: its functional overload's, and a copy into the batch."""
 
     def run(call: BatchedCall) -> Any:
-        result = rule(BatchedCall(functional, call.size, dict(call.values)))
+        result = rule(BatchedCall(functional, call.size, list(call.given)))
         return aten.copy_.default(call["self"].tensor, result)
 
     return run
