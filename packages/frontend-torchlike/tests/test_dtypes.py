@@ -88,3 +88,26 @@ def test_type_takes_the_names_that_it_gives():
     for name in "nonsense", "double", "DoubleTensor", "torchlike.float64", "torchlike.NonsenseTensor":
         with pytest.raises(ValueError, match="invalid type"):
             tensor([1]).type(name)
+
+
+def test_dtypes_and_schemes_of_quantized_tensors_are_torchs():
+    for name, number, bounds in (
+        ("qint8", 12, (-128, 127)),
+        ("quint8", 13, (0, 255)),
+        ("qint32", 14, (-(2**31), 2**31 - 1)),
+    ):
+        dtype = getattr(torchlike, name)
+        assert isinstance(dtype, torchlike.dtype) and dtype.value == number and repr(dtype) == f"torchlike.{name}"
+        assert pickle.loads(pickle.dumps(dtype)) is copy.deepcopy(dtype) is dtype.to_real() is dtype
+        assert (torchlike.iinfo(dtype).min, torchlike.iinfo(dtype).max) == bounds
+        assert not (dtype.is_floating_point or dtype.is_complex or dtype.is_integral)
+        with pytest.raises(TypeError, match="finfo"):
+            torchlike.finfo(dtype)
+        with pytest.raises(RuntimeError, match="promoteTypes with quantized numbers"):
+            torchlike.promote_types(dtype, torchlike.float32)
+    for name in "per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric".split():
+        scheme = getattr(torchlike, name)
+        assert isinstance(scheme, torchlike.qscheme) and repr(scheme) == f"torchlike.{name}"
+        assert pickle.loads(pickle.dumps(scheme)) is copy.deepcopy(scheme) is scheme
+    with pytest.raises(TypeError, match="cannot create"):
+        torchlike.qscheme()

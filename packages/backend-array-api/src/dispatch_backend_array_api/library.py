@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import QUANTIZED, ScalarType
 from dispatch_aten.errors import DtypeError
 from dispatch_aten.shapes import contiguous
 
@@ -102,7 +102,7 @@ class ArrayLibrary:
 
 def _dtype_of(xp: Any, dtype: ScalarType) -> list[Any]:
     found = getattr(xp, dtype.short, None)
-    return [] if found is None or dtype is ScalarType.ComplexHalf else [found]
+    return [] if found is None or dtype in QUANTIZED or dtype is ScalarType.ComplexHalf else [found]
 
 
 def number(value: Any, dtype: ScalarType) -> Any:

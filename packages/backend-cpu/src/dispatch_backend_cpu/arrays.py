@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
-from dispatch_aten.dtypes import NOT_IN_NUMPY, ScalarType
+from dispatch_aten.dtypes import FLOAT8, QUANTIZED, ScalarType
 from dispatch_aten.errors import DtypeError, OperatorError, library_hint
 from dispatch_aten.shapes import TensorMeta, contiguous_strides, iterator_strides, storage_extent
 
@@ -39,7 +39,7 @@ NUMPY_DTYPES: Final[dict[ScalarType, np.dtype[Any]]] = {
     ScalarType.ComplexDouble: np.dtype(np.complex128),
 }
 SCALAR_TYPES: Final = {dtype: scalar_type for scalar_type, dtype in NUMPY_DTYPES.items()}
-_EXTENDED: Final = NOT_IN_NUMPY - {ScalarType.ComplexHalf}
+_EXTENDED: Final = FLOAT8 | {ScalarType.BFloat16}
 FLOAT: Final = np.dtype(np.float32)
 HALF: Final = np.dtype(np.float16)
 NARROW: Final = {HALF}
@@ -51,7 +51,8 @@ _ALIGNMENT: Final = 16
 def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
     """Return the NumPy dtype of a scalar type.
 
-    Raises ``DtypeError`` for ``complex32``, and for ``bfloat16`` and the 8-bit floats where ml_dtypes is missing.
+    Raises ``DtypeError`` for ``complex32`` and quantized types, and for ``bfloat16`` and the 8-bit floats where ml_dtypes
+    is missing.
 
     >>> numpy_dtype(ScalarType.Half)
     dtype('float16')
@@ -61,9 +62,8 @@ def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
         _load_extended(dtype)
         found = NUMPY_DTYPES.get(dtype)
     if found is None:
-        raise DtypeError(
-            f"the cpu backend has no arrays of dtype {dtype}, because NumPy has none", hint="use float16 or float32"
-        )
+        hint = "quantize_per_tensor makes such tensors" if dtype in QUANTIZED else "use float16 or float32"
+        raise DtypeError(f"the cpu backend has no arrays of dtype {dtype}, because NumPy has none", hint=hint)
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from dispatch_aten.dtypes import BY_NAME, ScalarType
+from dispatch_aten.dtypes import BY_NAME, QUANTIZED, ScalarType
 from dispatch_aten.errors import ArgumentTypeError, DtypeError
 from dispatch_aten.shapes import (
     HasSpec,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 _new: Final = object.__new__
-_NOT_NUMPYS: Final = (ScalarType.BFloat16, ScalarType.ComplexHalf)
+_NOT_NUMPYS: Final = (ScalarType.BFloat16, ScalarType.ComplexHalf, *QUANTIZED)
 
 
 class AclArray(HasSpec):

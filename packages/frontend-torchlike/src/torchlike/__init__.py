@@ -102,6 +102,8 @@ _NAMES = {
     "library": "",
     "library.tags": "Tag",
     "values.dtypes": "chalf complex32 qint32 qint8 quint2x4 quint4x2 quint8",
+    "values.qschemes": "per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine"
+    " per_tensor_symmetric qscheme",
     "values.layouts": "jagged sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
     "creation.legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor"
     " DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",

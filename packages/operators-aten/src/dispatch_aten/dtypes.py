@@ -17,6 +17,7 @@ __all__ = [
     "BY_NAME",
     "FLOAT8",
     "NOT_IN_NUMPY",
+    "QUANTIZED",
     "ScalarType",
     "as_dtype",
     "bfloat16",
@@ -31,6 +32,9 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "qint8",
+    "qint32",
+    "quint8",
     "set_default_dtype",
     "uint8",
     "uint16",
@@ -70,7 +74,7 @@ class ScalarType(Enum):
     is_signed: bool
     is_differentiable: bool
 
-    # The number, the name, bytes per element, and the kind as in NumPy's dtype.kind.
+    # The number, the name, bytes per element, and the kind as in NumPy's dtype.kind; q is a quantized number.
     Byte = 0, "uint8", 1, "u"
     Char = 1, "int8", 1, "i"
     Short = 2, "int16", 2, "i"
@@ -83,6 +87,9 @@ class ScalarType(Enum):
     ComplexFloat = 9, "complex64", 8, "c"
     ComplexDouble = 10, "complex128", 16, "c"
     Bool = 11, "bool", 1, "b"
+    QInt8 = 12, "qint8", 1, "q"
+    QUInt8 = 13, "quint8", 1, "q"
+    QInt32 = 14, "qint32", 4, "q"
     BFloat16 = 15, "bfloat16", 2, "f"
     Float8_e5m2 = 23, "float8_e5m2", 1, "f"
     Float8_e4m3fn = 24, "float8_e4m3fn", 1, "f"
@@ -101,7 +108,7 @@ class ScalarType(Enum):
         member.is_floating_point = kind == "f"
         member.is_complex = kind == "c"
         member.is_integral = kind in "iu"
-        member.is_signed = kind in "ifc"
+        member.is_signed = kind in "ifc" or short.startswith("qint")
         member.is_differentiable = kind in "fc"
         return member
 
@@ -110,7 +117,7 @@ class ScalarType(Enum):
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The least and the greatest number of an integral type.
+        """The least and the greatest number of an integral type, or of the integers of a quantized one.
 
         >>> ScalarType.Char.bounds, ScalarType.Byte.bounds
         ((-128, 127), (0, 255))
@@ -187,7 +194,14 @@ _TO_REAL: Final = {
 FLOAT8: Final = frozenset(dtype for dtype in ScalarType if dtype.short.startswith("float8"))
 """The 8-bit floats, which are stored and converted, but not computed with."""
 
-NOT_IN_NUMPY: Final = FLOAT8 | {ScalarType.BFloat16, ScalarType.ComplexHalf}
+QUANTIZED: Final = {
+    ScalarType.QInt8: ScalarType.Char,
+    ScalarType.QUInt8: ScalarType.Byte,
+    ScalarType.QInt32: ScalarType.Int,
+}
+"""The types of quantized numbers, and those of the integers that stand for them."""
+
+NOT_IN_NUMPY: Final = FLOAT8 | QUANTIZED.keys() | {ScalarType.BFloat16, ScalarType.ComplexHalf}
 """The types that NumPy has no dtype of its own for."""
 
 BY_NAME: Final = {dtype.short: dtype for dtype in ScalarType}
@@ -204,6 +218,9 @@ float64: Final = ScalarType.Double
 complex64: Final = ScalarType.ComplexFloat
 complex128: Final = ScalarType.ComplexDouble
 bool_: Final = ScalarType.Bool
+qint8: Final = ScalarType.QInt8
+quint8: Final = ScalarType.QUInt8
+qint32: Final = ScalarType.QInt32
 bfloat16: Final = ScalarType.BFloat16
 uint16: Final = ScalarType.UInt16
 uint32: Final = ScalarType.UInt32

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from dispatch_core import declare_promotion
 
-from .dtypes import FLOAT8, ScalarType, bfloat16, bool_, float32, get_default_dtype, int64, uint8
+from .dtypes import FLOAT8, QUANTIZED, ScalarType, bfloat16, bool_, float32, get_default_dtype, int64, uint8
 from .errors import ArgumentTypeError, DtypeError
 from .families import fact_of
 
@@ -117,6 +117,12 @@ def promote_types(a: ScalarType, b: ScalarType) -> ScalarType:
     """
     if a == b:
         return a
+    if a in QUANTIZED or b in QUANTIZED:
+        raise DtypeError(
+            "promoteTypes with quantized numbers is not handled yet; figure out what the correct rules should be, offending"
+            f" types: {a.name} {b.name}",
+            hint="dequantize() gives floating-point numbers",
+        )
     if a in FLOAT8 or b in FLOAT8:
         raise DtypeError(f"Promotion for Float8 Types is not supported, attempted to promote {a.name} and {b.name}")
     if a in _BAREBONES_UNSIGNED or b in _BAREBONES_UNSIGNED:
@@ -169,7 +175,7 @@ def can_cast(from_: ScalarType, to: ScalarType) -> bool:
     """
     if from_.is_complex and not to.is_complex:
         return False
-    if from_.is_floating_point and not to.is_differentiable:
+    if from_.is_floating_point and (to.is_integral or to == bool_):
         return False
     return from_ == bool_ or to != bool_
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten import promotion
-from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY, ScalarType, as_dtype, get_default_dtype
+from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY, QUANTIZED, ScalarType, as_dtype, get_default_dtype
 from dispatch_aten.promotion import Operand
 
 from ..names.lazy_names import Tensor
@@ -26,7 +26,7 @@ dtype = ScalarType
 
 #: Every dtype by every name that torch has for it.
 DTYPES: Final[dict[str, ScalarType]] = {
-    **{name: value for name, value in BY_NAME.items() if name != "complex32"},
+    **{name: value for name, value in BY_NAME.items() if name != "complex32" and value not in QUANTIZED},
     "half": ScalarType.Half,
     "float": ScalarType.Float,
     "double": ScalarType.Double,
@@ -41,14 +41,19 @@ DTYPES: Final[dict[str, ScalarType]] = {
 complex32 = chalf = ScalarType.ComplexHalf
 
 
-class _QuantizedDtype:
-    """The dtype of quantized tensors, by name: libraries list all dtypes, and no tensor here has this one."""
+#: The dtypes of quantized tensors, which `quantize_per_tensor` and its like make.
+qint8, quint8, qint32 = QUANTIZED
+
+
+class _PackedDtype:
+    """A dtype of several quantized numbers in a byte, by name: libraries list all dtypes, and no tensor has this one."""
 
     __module__ = "torchlike"  # as the names of its instances
-    is_floating_point = is_complex = False
+    is_floating_point = is_complex = is_signed = False
+    itemsize = 1
 
-    def __init__(self, short: str, itemsize: int, *, is_signed: bool) -> None:
-        self.short, self.itemsize, self.is_signed = short, itemsize, is_signed
+    def __init__(self, short: str) -> None:
+        self.short = short
 
     def __repr__(self) -> str:
         return spell(f"torchlike.{self.short}")
@@ -57,11 +62,7 @@ class _QuantizedDtype:
         return self.short
 
 
-qint8 = _QuantizedDtype("qint8", 1, is_signed=True)
-qint32 = _QuantizedDtype("qint32", 4, is_signed=True)
-quint8 = _QuantizedDtype("quint8", 1, is_signed=False)
-quint4x2 = _QuantizedDtype("quint4x2", 1, is_signed=False)
-quint2x4 = _QuantizedDtype("quint2x4", 1, is_signed=False)
+quint4x2, quint2x4 = _PackedDtype("quint4x2"), _PackedDtype("quint2x4")
 
 
 class memory_format(IntEnum):  # noqa: N801  # torch's name
@@ -216,5 +217,4 @@ class iinfo(_TypeInfo):  # noqa: N801  # torch's name
             )
         if self.type == ScalarType.Bool:
             raise TypeError(f"{spell()}.bool is not supported by {spell()}.iinfo")
-        known = np.iinfo(to_numpy_dtype(self.type))
-        self.min, self.max = int(known.min), int(known.max)
+        self.min, self.max = self.type.bounds
