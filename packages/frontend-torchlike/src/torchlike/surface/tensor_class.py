@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY
+from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY, QUANTIZED
 from dispatch_aten.torch_names import TORCH_NAMES
 from dispatch_core.caches import LazyTable
 from dispatch_core.devices import read_alias
@@ -318,6 +318,12 @@ _SPARSE: Final = (
 )
 
 
+#: Methods for quantized tensors.
+_QUANTIZED: Final = (
+    "dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme"
+)
+
+
 def _load_backward() -> Callable[..., None]:
     from ..autograd.gradients import backward_from  # the engine, which programs without gradients do without
 
@@ -352,6 +358,14 @@ def _load_sparse(name: str) -> Any:
     return found
 
 
+def _load_quantized(name: str) -> Any:
+    from ..quantized import methods  # few programs use any
+
+    found = getattr(methods, name)
+    complete_function(found, "Tensor", name)
+    return found
+
+
 def _load_uncommon(name: str) -> Any:
     from . import uncommon_methods  # few programs use any
 
@@ -375,6 +389,10 @@ def _has_layout(*names: str) -> Callable[[], property]:
     )
 
 
+def _is_quantized(self: Tensor) -> bool:
+    return self.dtype in QUANTIZED
+
+
 def _is_never(kind: str) -> Callable[[], property]:
     return lambda: property(lambda self: False, doc=f"False: there are no {kind} tensors here.")
 
@@ -389,7 +407,8 @@ _QUESTIONS: Final = {
     "is_sparse": _has_layout("sparse_coo"),
     "is_sparse_csr": _has_layout("sparse_csr"),
     **{f"is_{name}": _is_on(name) for name in ("cuda", "ipu", "mps", "xla", "xpu")},
-    **{f"is_{name}": _is_never(name) for name in ("mkldnn", "quantized")},
+    "is_quantized": lambda: property(_is_quantized, doc="Whether the elements are integers that represent numbers."),
+    "is_mkldnn": _is_never("mkldnn"),
 }
 
 
@@ -420,7 +439,7 @@ def _is_published(name: str, value: Any) -> bool:
 
 
 #: Methods that are loaded late, and are not functions of operators.
-_WRITTEN: Final = frozenset([*_UNCOMMON.split(), *_SPARSE.split()])
+_WRITTEN: Final = frozenset([*_UNCOMMON.split(), *_SPARSE.split(), *_QUANTIZED.split()])
 
 
 _OVERRIDES: Final[LazyTable[Callable[..., Any]]] = LazyTable(
@@ -445,6 +464,7 @@ def _complete() -> None:
     set_lazily(Tensor, {"_make_subclass": lambda: staticmethod(_load_uncommon("_make_subclass"))})
     set_lazily(Tensor, {name: partial(_load_uncommon, name) for name in _UNCOMMON.split()})
     set_lazily(Tensor, {name: partial(_load_sparse, name) for name in _SPARSE.split()})
+    set_lazily(Tensor, {name: partial(_load_quantized, name) for name in _QUANTIZED.split()})
     set_lazily(Tensor, _PROPERTIES | _QUESTIONS, LazyProperty)
     for protocol, methods in _PROTOCOLS.items():
         for name, method in methods.items():

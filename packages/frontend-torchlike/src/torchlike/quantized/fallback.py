@@ -1,0 +1,142 @@
+"""Operators that torch refuses for quantized tensors: their numbers are computed with, and floating results quantized.
+
+Note [Parameters of results]
+    A floating result has the parameters of the call's first quantized tensor; it is saturated. Boolean and integer results
+    stay. A result that is written to, in place or by ``out=``, is the tensor that was given, with its own parameters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any, Final, NoReturn, Self
+
+from dispatch_core import frontends
+from dispatch_core.tracebacks import warn_caller
+
+from ..tensors.tensor import Tensor
+from . import numbers
+from .tensor import Quantized, is_quantized, record_of
+
+_allowed: Final[ContextVar[bool]] = ContextVar("torchlike.quantized_fallback", default=True)
+_counts: Final[Counter[str]] = Counter()
+
+
+class quantized_fallback:  # noqa: N801  # as torch's switches are written
+    """Switch the computation by dequantized numbers of operators that torch refuses, in a block or for good.
+
+    It is on; off, such a call raises ``NotImplementedError``, as in torch. The first call of each operator warns, and
+    ``quantized_fallback.counts()`` says how often each has been computed so. torch has no such switch.
+
+    >>> import torchlike
+    >>> q = torchlike.quantize_per_tensor(torchlike.ones(2), 0.1, 0, torchlike.qint8)
+    >>> with quantized_fallback(False):
+    ...     q + q
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: Could not run 'aten::add.Tensor' with arguments from the 'QuantizedCPU' backend...
+    """
+
+    def __init__(self, enabled: bool = True) -> None:
+        self._saved = [_allowed.get()]
+        _allowed.set(bool(enabled))
+
+    @staticmethod
+    def counts() -> dict[str, int]:
+        """Return how often each operator has been computed by dequantized numbers."""
+        return dict(_counts.most_common())
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """Return whether operators that torch refuses are computed."""
+        return _allowed.get()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _allowed.set(self._saved[0])
+
+
+def refuse(op: Any, values: tuple[Any, ...]) -> NoReturn:
+    """Raise torch's error for an operator that it has no kernel for."""
+    device = next(iter(quantized_in(values))).device.type.upper()
+    raise NotImplementedError(
+        f"Could not run '{op.name}' with arguments from the 'Quantized{device}' backend. This could be because the operator"
+        " doesn't exist for this backend.\nHint: x.dequantize() has the numbers; with torchlike.quantized.quantized_fallback"
+        "(True) they are computed with, and the result is quantized"
+    )
+
+
+def quantized_in(values: Any) -> Iterator[Tensor]:
+    """Yield the quantized tensors among arguments, lists included."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from quantized_in(value)
+        elif is_quantized(value):
+            yield value
+
+
+def compute_dequantized(op: Any, *values: Any) -> Any:
+    """Compute an operator with the numbers of its quantized arguments; see Note [Parameters of results]."""
+    if not _allowed.get():
+        refuse(op, values)
+    _counts[op.name] += 1
+    if _counts[op.name] == 1:
+        warn_caller(
+            f"The operator '{op.name}' is not supported for quantized tensors and is computed with their numbers, which are"
+            " quantized again. This may have performance implications."
+        )
+    return compute(op, values)
+
+
+def compute(op: Any, values: tuple[Any, ...], quantize: Any = None) -> Any:
+    """Compute with numbers, silently; ``quantize`` makes the results, with the parameters of the first tensor if None."""
+    signature = frontends.call_signature(op)
+    numbers_of: dict[int, Tensor] = {}
+
+    def enter(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [enter(each) for each in value]
+        if not is_quantized(value):
+            return value
+        return numbers_of.setdefault(id(value), numbers.dequantize(record_of(value)))
+
+    given = [enter(each) for each in values]
+    positional, named = signature.split(tuple(given))
+    found = op(*positional, **named)
+    first = record_of(next(iter(quantized_in(values))))
+    written = [i for i, each in enumerate(signature.parameters) if each.writes and is_quantized(values[i])]
+    for i in written:
+        _write(values[i], given[i])
+    results = []
+    for result, made in zip(signature.results, signature.unpack(found), strict=True):
+        if result.kind == "self":
+            results.append(values[result.source])
+        elif result.is_list:
+            results.append([_leave(each, first, quantize) for each in made])
+        else:
+            results.append(_leave(made, first, quantize))
+    return signature.pack(results)
+
+
+def _leave(value: Any, first: Quantized, quantize: Any) -> Any:
+    if not isinstance(value, Tensor) or is_quantized(value) or not value.is_floating_point():
+        return value
+    if first.axis is not None and value.shape != first.integers.shape:
+        raise RuntimeError(
+            "the result of a tensor that is quantized per channel has another shape, and so no channels of its own\n"
+            "Hint: x.dequantize() has the numbers"
+        )
+    return quantize(value) if quantize is not None else numbers.requantize(value, first)
+
+
+def _write(tensor: Tensor, values: Tensor) -> None:
+    """Write numbers into a quantized tensor, with its own parameters."""
+    record = record_of(tensor)
+    if values.shape != record.integers.shape:  # of an `out=` that was resized
+        record.integers.resize_(values.shape)
+    made = numbers.requantize(values, record)
+    record.integers.copy_(record_of(made).integers)
+    tensor._count_write()

@@ -1,0 +1,98 @@
+"""The methods of tensors, and functions of the same names, for quantized tensors."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from dispatch_aten.dtypes import ScalarType
+
+from ..tensors.tensor import Tensor
+from ..values.qschemes import qscheme as QScheme  # noqa: N812  # torch's name is that of a method
+from .numbers import dequantize as _dequantize
+from .tensor import Quantized, is_quantized, record_of
+
+__all__ = [
+    "dequantize",
+    "int_repr",
+    "q_per_channel_axis",
+    "q_per_channel_scales",
+    "q_per_channel_zero_points",
+    "q_scale",
+    "q_zero_point",
+    "qscheme",
+]
+
+
+def dequantize(self: Any) -> Any:
+    """Return the numbers in float32, of a list a tuple of them (source: ``torch.dequantize``).
+
+    >>> import torchlike
+    >>> torchlike.quantize_per_tensor(torchlike.tensor([0.26]), 0.1, 0, torchlike.qint8).dequantize()
+    tensor([0.3000])
+    """
+    if isinstance(self, (list, tuple)):
+        return tuple(map(dequantize, self))
+    return _dequantize(record_of(self)) if is_quantized(self) else self.to(ScalarType.Float)
+
+
+def int_repr(self: Tensor) -> Tensor:
+    """Return a copy of the integers of a quantized tensor (source: ``torch.int_repr``)."""
+    return _need(self, "int_repr").integers.clone()
+
+
+def qscheme(self: Tensor) -> QScheme:
+    """Return how a quantized tensor maps numbers to integers (source: ``torch.Tensor.qscheme``)."""
+    return _need(self, "qscheme").scheme
+
+
+def q_scale(self: Tensor) -> float:
+    """Return the scale of a tensor that is quantized as a whole (source: ``torch.q_scale``)."""
+    found: float = _need(self, "q_scale", whole=True).scale
+    return found
+
+
+def q_zero_point(self: Tensor) -> int:
+    """Return the integer of zero of a tensor that is quantized as a whole (source: ``torch.q_zero_point``)."""
+    found: int = _need(self, "q_zero_point", whole=True).zero_point
+    return found
+
+
+def q_per_channel_scales(self: Tensor) -> Tensor:
+    """Return the scales of the channels (source: ``torch.q_per_channel_scales``)."""
+    found: Tensor = _need(self, "q_per_channel_scales", whole=False).scale
+    return found
+
+
+def q_per_channel_zero_points(self: Tensor) -> Tensor:
+    """Return the integers of zero of the channels (source: ``torch.q_per_channel_zero_points``)."""
+    found: Tensor = _need(self, "q_per_channel_zero_points", whole=False).zero_point
+    return found
+
+
+def q_per_channel_axis(self: Tensor) -> int:
+    """Return the dimension of the channels (source: ``torch.q_per_channel_axis``)."""
+    found = _need(self, "q_per_channel_axis", whole=False).axis
+    assert found is not None
+    return found
+
+
+def _need(self: Tensor, what: str, whole: bool | None = None) -> Quantized:
+    """Return the record of a quantized tensor, of the kind that is asked for."""
+    if not is_quantized(self):
+        _refuse(self, what)
+    record = record_of(self)
+    if whole is not None and (record.axis is None) is not whole:
+        wanted = "kPerTensorAffine" if whole else "kPerChannelAffine"
+        hint = "q_per_channel_scales() and q_per_channel_zero_points()" if whole else "q_scale() and q_zero_point()"
+        raise RuntimeError(
+            f"{what}: Expected quantizer->qscheme() == {wanted} to be true, but got false.\n"
+            f"Hint: the tensor is {record.scheme!r}, and has {hint}"
+        )
+    return record
+
+
+def _refuse(self: Tensor, what: str) -> NoReturn:
+    raise NotImplementedError(
+        f"Could not run 'aten::{what}' with arguments from the '{self.device.type.upper()}' backend.\n"
+        "Hint: quantize_per_tensor() makes a quantized tensor"
+    )

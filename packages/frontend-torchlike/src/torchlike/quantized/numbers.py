@@ -1,0 +1,96 @@
+"""Numbers to integers and back, bit by bit as torch's kernels compute them.
+
+Note [Rounding of quantized numbers]
+    torch rounds half to even in several ways, which differ where a number lies in the middle between two integers. A whole
+    tensor of 8 bits is ``round(x * (1 / scale) + zero_point)`` with one rounding for product and sum (``fma``); one of 32
+    bits, a channel and a single number round the product first. Operators that compute in blocks add the zero point to the
+    rounded product. Numbers are float32 throughout, but for the scales of channels, which are float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatch_aten.dtypes import ScalarType
+
+from ..functions.operator_functions import FUNCTIONS
+from ..tensors.tensor import Tensor
+from .tensor import QUANTIZED, Quantized, with_integers, wrap_quantized
+
+_DOUBLE, _FLOAT = ScalarType.Double, ScalarType.Float
+
+
+def invert(scale: float) -> float:
+    """Return the float32 that numbers are multiplied by; 1 for a scale of zero."""
+    single = np.float32(scale)
+    with np.errstate(over="ignore", divide="ignore"):
+        return float(np.float32(1) / single) if single else 1.0
+
+
+def saturate(values: Tensor, dtype: ScalarType) -> Tensor:
+    """Return rounded numbers as integers, the nearest ones where there are none; NaN is the greatest, of 32 bits the least."""
+    low, high = dtype.bounds
+    if dtype is ScalarType.QInt32:
+        values = values.double()
+    limited = values.clamp(low, high)
+    return FUNCTIONS["nan_to_num"](limited, nan=low if dtype is ScalarType.QInt32 else high).to(QUANTIZED[dtype])
+
+
+def quantize_numbers(x: Tensor, scale: float, zero_point: int, dtype: ScalarType) -> Tensor:
+    """Return the integers of a whole tensor; see Note [Rounding of quantized numbers]."""
+    if dtype is ScalarType.QInt32:
+        return saturate((x * invert(scale) + float(zero_point)).round(), dtype)
+    return saturate((x.double() * invert(scale) + float(zero_point)).to(_FLOAT).round(), dtype)
+
+
+def quantize_in_blocks(x: Tensor, scale: float, zero_point: int, dtype: ScalarType) -> Tensor:
+    """Return the integers as operators that compute in blocks do; see Note [Rounding of quantized numbers]."""
+    return saturate((x * invert(scale)).round() + float(zero_point), dtype)
+
+
+def quantize_number(value: float, scale: float, zero_point: int, dtype: ScalarType) -> int:
+    """Return the integer of a single number."""
+    low, high = dtype.bounds
+    scaled = np.float32(value) * np.float32(invert(scale))
+    rounded = np.rint(scaled + np.float32(zero_point))
+    return high if np.isnan(rounded) else int(min(max(float(rounded), low), high))
+
+
+def spread(values: Tensor, axis: int, dims: int) -> Tensor:
+    """Return a vector along one of some dimensions."""
+    return values.reshape([-1 if dim == axis else 1 for dim in range(dims)])
+
+
+def quantize_channels(x: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: ScalarType) -> Tensor:
+    """Return the integers of a tensor whose indices of a dimension have parameters of their own."""
+    inverses = FUNCTIONS["reciprocal"](scales.float())
+    inverses = FUNCTIONS["where"](scales.float() == 0, FUNCTIONS["ones_like"](inverses), inverses)
+    scaled = x * spread(inverses, axis, x.dim()) + spread(zero_points.float(), axis, x.dim())
+    return saturate(scaled.round(), dtype)
+
+
+def dequantize(record: Quantized) -> Tensor:
+    """Return the numbers of a quantized tensor, in float32."""
+    integers = record.integers
+    if record.axis is None:
+        wide = integers.to(ScalarType.Long if record.dtype is ScalarType.QInt32 else ScalarType.Int)
+        return (wide - record.zero_point).to(_FLOAT) * float(np.float32(record.scale))
+    scales, zero_points = (spread(each, record.axis, integers.dim()) for each in (record.scale, record.zero_point))
+    away = integers.to(_FLOAT) - zero_points.to(_FLOAT)
+    return away * scales.to(_FLOAT) if zero_points.is_floating_point() else (away.double() * scales).to(_FLOAT)
+
+
+def requantize(x: Tensor, record: Quantized) -> Tensor:
+    """Return numbers with the parameters of a quantized tensor, as whole tensors are quantized."""
+    x = x.to(_FLOAT)
+    if record.axis is None:
+        return with_integers(record, quantize_numbers(x, record.scale, record.zero_point, record.dtype))
+    return with_integers(record, quantize_channels(x, record.scale, record.zero_point, record.axis, record.dtype))
+
+
+def make(x: Tensor, scale: float, zero_point: int, dtype: ScalarType, *, in_blocks: bool = False) -> Tensor:
+    """Return numbers as a quantized tensor of these parameters."""
+    quantize: Any = quantize_in_blocks if in_blocks else quantize_numbers
+    return wrap_quantized(quantize(x, scale, zero_point, dtype), scale, zero_point, dtype)
