@@ -35,7 +35,9 @@ def _check_zero_point(zero_point: int, dtype: ScalarType, name: str) -> None:
     low, high = dtype.bounds
     if not low <= zero_point <= high:
         where = f"below lower bound {low}" if zero_point < low else f"above upper bound {high}"
-        raise RuntimeError(f"{name} zero_point {zero_point} is {where}.".replace(f" {low}.", ".").replace(f" {high}.", "."))
+        raise RuntimeError(
+            f"{name} zero_point {zero_point} is {where}.".replace(f" {low}.", ".").replace(f" {high}.", ".")
+        )
 
 
 @api_boundary

@@ -25,9 +25,7 @@ _RULES: Final[dict[Rule, str]] = {
         " unsafe_split_with_sizes chunk unsafe_chunk tensor_split hsplit vsplit dsplit view _unsafe_view view_as reshape"
         " reshape_as _reshape_alias flatten unflatten ravel narrow_copy atleast_1d atleast_2d atleast_3d"
     ),
-    movements.keep: (
-        "clone contiguous empty_like positive resolve_conj resolve_neg conj _conj lift lift_fresh"
-    ),
+    movements.keep: ("clone contiguous empty_like positive resolve_conj resolve_neg conj _conj lift lift_fresh"),
     movements.move_whole: (
         "transpose t permute movedim moveaxis swapaxes swapdims numpy_T mT matrix_H adjoint mH expand expand_as"
         " broadcast_to as_strided diagonal unfold flip fliplr flipud rot90 repeat tile repeat_interleave index_select index"

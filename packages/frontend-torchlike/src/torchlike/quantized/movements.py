@@ -120,7 +120,10 @@ def move_channels(op: Any, record: Quantized, values: tuple[Any, ...]) -> Any:
     found = on_integers(op, values)
     try:
         spread = [
-            call(op, tuple(each.reshape(shape).expand(integers.shape) if is_quantized(value) else value for value in values))
+            call(
+                op,
+                tuple(each.reshape(shape).expand(integers.shape) if is_quantized(value) else value for value in values),
+            )
             for each in (record.scale, record.zero_point)
         ]
     except RuntimeError:

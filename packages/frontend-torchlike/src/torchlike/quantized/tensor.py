@@ -129,11 +129,15 @@ def become(self: Tensor, record: Quantized) -> Tensor:
 def map_record(tensor: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
     """Return a quantized tensor whose integers and parameters are those of another after a function of tensors."""
     record = record_of(tensor)
-    scale, zero_point = (change(each) if isinstance(each, Tensor) else each for each in (record.scale, record.zero_point))
+    scale, zero_point = (
+        change(each) if isinstance(each, Tensor) else each for each in (record.scale, record.zero_point)
+    )
     return wrap(replace(record, integers=change(record.integers), scale=scale, zero_point=zero_point))
 
 
-def expect_dtype(dtype: Any, words: str = "Creation of quantized tensor requires quantized dtype like torch.quint8") -> ScalarType:
+def expect_dtype(
+    dtype: Any, words: str = "Creation of quantized tensor requires quantized dtype like torch.quint8"
+) -> ScalarType:
     """Return the type of the integers of a quantized dtype; raises ``RuntimeError`` for another."""
     found = QUANTIZED.get(dtype)
     if found is None:

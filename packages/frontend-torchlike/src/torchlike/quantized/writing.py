@@ -8,7 +8,7 @@ import dispatch_core as dc
 
 from ..tensors.tensor import Tensor
 from .numbers import dequantize, quantize_number, requantize
-from .tensor import become, is_quantized, map_record, record_of, with_integers, wrap_quantized
+from .tensor import become, is_quantized, map_record, record_of, wrap_quantized
 
 
 def copy(op: Any, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:

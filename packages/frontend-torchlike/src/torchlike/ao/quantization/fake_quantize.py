@@ -125,7 +125,7 @@ class FakeQuantize(FakeQuantizeBase):
     def calculate_qparams(self) -> Any:  # type: ignore[override]  # as torch's
         return self.activation_post_process.calculate_qparams()
 
-    def forward(self, X: Any) -> Any:  # noqa: N803  # torch's name
+    def forward(self, X: Any) -> Any:  # torch's name
         if self.observer_enabled[0] == 1:
             self.activation_post_process(X.detach())
             for own, new in zip((self.scale, self.zero_point), self.calculate_qparams(), strict=True):
@@ -196,7 +196,7 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         self._make_switches(t.int64)
         self.is_symmetric_quant = self.qscheme in (t.per_channel_symmetric, t.per_tensor_symmetric)
 
-    def forward(self, X: Any) -> Any:  # noqa: N803  # torch's name
+    def forward(self, X: Any) -> Any:  # torch's name
         observer: Any = self.activation_post_process
         return t.fused_moving_avg_obs_fake_quant(
             X,

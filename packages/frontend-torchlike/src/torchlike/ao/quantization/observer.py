@@ -143,7 +143,7 @@ class PerChannelMinMaxObserver(MinMaxObserver):
 
 
 class MovingAveragePerChannelMinMaxObserver(_MovingAverage, PerChannelMinMaxObserver):
-    """Observe moving averages of channels' ranges (source: ``torch.ao.quantization.MovingAveragePerChannelMinMaxObserver``)."""
+    """Observe moving averages of channels' ranges (source: ``torch.ao.quantization``)."""
 
 
 class FixedQParamsObserver(ObserverBase):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import namedtuple
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import torchlike as t
 from torchlike import nn
@@ -40,7 +40,7 @@ class QConfig(namedtuple("QConfig", ["activation", "weight"])):  # noqa: PYI024 
 
     __slots__ = ()
 
-    def __new__(cls, activation: Any, weight: Any) -> QConfig:
+    def __new__(cls, activation: Any, weight: Any) -> Self:
         if isinstance(activation, nn.Module) or isinstance(weight, nn.Module):
             raise ValueError(
                 "QConfig received observer instance, please pass observer class instead. "
@@ -54,9 +54,9 @@ class QConfigDynamic(QConfig):
 
     __slots__ = ()
 
-    def __new__(cls, activation: Any = nn.Identity, weight: Any = nn.Identity) -> QConfigDynamic:
+    def __new__(cls, activation: Any = nn.Identity, weight: Any = nn.Identity) -> Self:
         warnings.warn("`QConfigDynamic` is deprecated, use `QConfig` instead", FutureWarning, stacklevel=2)
-        return super().__new__(cls, activation, weight)  # type: ignore[return-value]  # of this class
+        return super().__new__(cls, activation, weight)
 
 
 QConfigAny: TypeAlias = QConfig | None

@@ -38,5 +38,5 @@ class QuantWrapper(nn.Module):
         self.add_module("module", module)
         self.train(module.training)
 
-    def forward(self, X: Any) -> Any:  # noqa: N803  # torch's name
+    def forward(self, X: Any) -> Any:  # torch's name
         return self.dequant(self.module(self.quant(X)))

@@ -1,0 +1,208 @@
+"""Networks quantized in eager mode beside torch's: after training, in training, dynamically; integers and states."""
+
+import numpy as np
+import pytest
+
+import torchlike
+
+torch = pytest.importorskip("torch", reason="parity needs torch")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of torch's, that all of this has moved
+
+
+def fill(t, model, seed=0):
+    """Give a model parameters that depend on their names and a seed alone."""
+    with t.no_grad():
+        for name, value in sorted([*model.named_parameters(), *model.named_buffers()]):
+            if value.dtype != t.float32:
+                continue
+            rng = np.random.default_rng([seed, *name.encode()])
+            array = rng.normal(size=tuple(value.shape)) / max(1, np.sqrt(value.numel() / max(1, len(value))))
+            if "running_var" in name or "bn" in name.split(".")[-2:][0] and name.endswith("weight"):
+                array = np.abs(array) + 0.5
+            value.copy_(t.tensor(array.astype("float32")))
+    return model
+
+
+def draw(t, *shape, seed=1, low=-1.0, high=1.0):
+    return t.tensor(np.random.default_rng(seed).uniform(low, high, shape).astype("float32"))
+
+
+def make_digits(t):
+    """Return the network of the tutorials: convolutions, normalizations, a sum, a joint, and linear layers."""
+
+    class Digits(t.nn.Module):
+        def __init__(self):
+            super().__init__()
+            nn = t.nn
+            self.quant, self.dequant = t.ao.quantization.QuantStub(), t.ao.quantization.DeQuantStub()
+            self.conv1, self.bn1, self.relu1 = nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU()
+            self.conv2, self.bn2 = nn.Conv2d(8, 8, 3, padding=1, groups=2, bias=False), nn.BatchNorm2d(8)
+            self.pool, self.sum = nn.MaxPool2d(2), t.ao.nn.quantized.FloatFunctional()
+            self.join = t.ao.nn.quantized.FloatFunctional()
+            self.fc1, self.relu2, self.drop = nn.Linear(256, 16), nn.ReLU(), nn.Dropout(0.0)
+            self.fc2 = nn.Linear(16, 10)
+
+        def forward(self, x):
+            x = self.relu1(self.bn1(self.conv1(self.quant(x))))
+            x = self.sum.add_relu(x, self.bn2(self.conv2(x)))
+            x = self.pool(x)
+            x = self.join.cat([x, x], 1)
+            x = t.flatten(x, 1)
+            x = self.relu2(self.fc1(x))
+            return self.dequant(self.fc2(self.drop(x)))
+
+    return Digits()
+
+
+FUSED = [["conv1", "bn1", "relu1"], ["conv2", "bn2"], ["fc1", "relu2"]]
+
+
+def equal(ours, theirs, name=""):
+    """Compare two values of a state: tensors, quantized ones by their integers, tuples, dtypes."""
+    if isinstance(theirs, (tuple, list)):
+        for mine, yours in zip(ours, theirs, strict=True):
+            equal(mine, yours, name)
+    elif not isinstance(theirs, torch.Tensor):
+        assert str(ours).replace("torchlike", "torch") == str(theirs), name
+    elif theirs.is_quantized:
+        assert ours.qscheme().__repr__().rpartition(".")[2] == str(theirs.qscheme()).rpartition(".")[2], name
+        np.testing.assert_array_equal(ours.int_repr().numpy(), theirs.int_repr().numpy(), err_msg=name)
+        per_channel = theirs.qscheme() in (torch.per_channel_affine, torch.per_channel_affine_float_qparams)
+        parts = ("q_per_channel_scales", "q_per_channel_zero_points") if per_channel else ("q_scale", "q_zero_point")
+        for part in parts:
+            one, other = getattr(ours, part)(), getattr(theirs, part)()
+            np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-6, err_msg=name)
+    else:
+        assert ours.shape == theirs.shape, name
+        np.testing.assert_allclose(
+            ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-6, equal_nan=True, err_msg=name
+        )
+
+
+def equal_states(ours, theirs):
+    mine, yours = ours.state_dict(), theirs.state_dict()
+    assert [*mine] == [*yours]
+    for name in yours:
+        if not str(type(yours[name]).__name__).endswith("ScriptObject"):
+            equal(mine[name], yours[name], name)
+    assert mine._metadata.keys() == yours._metadata.keys()
+
+
+def both(program):
+    """Return the results of a program with torchlike and with torch."""
+    engine = torch.backends.quantized.engine
+    torch.backends.quantized.engine = "fbgemm"
+    try:
+        return program(torchlike), program(torch)
+    finally:
+        torch.backends.quantized.engine = engine
+
+
+def text_of(model):
+    return str(model).replace("torchlike.", "torch.").replace("torch.", "")
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("backend", ["fbgemm", "qnnpack"])
+def test_training_with_simulated_quantization_has_torchs_losses(backend, version):
+    def program(t):
+        q = t.ao.quantization
+        model = fill(t, make_digits(t)).train()
+        model = q.fuse_modules_qat(model, FUSED)
+        model.qconfig = q.get_default_qat_qconfig(backend, version)
+        q.prepare_qat(model, inplace=True)
+        text = text_of(model)
+        optimizer, losses = t.optim.SGD(model.parameters(), lr=0.05, momentum=0.9), []
+        for step in range(5):
+            if step == 3:
+                model.apply(q.disable_observer).apply(t.ao.nn.intrinsic.qat.freeze_bn_stats)
+            x, target = draw(t, 12, 1, 8, 8, seed=step), t.arange(12) % 10
+            loss = t.nn.functional.cross_entropy(model(x), target)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return model, losses, text
+
+    (ours, our_losses, our_text), (theirs, their_losses, their_text) = both(program)
+    # torch's square root is the nearest number but for a unit, which moves a few weights to another integer.
+    np.testing.assert_allclose(our_losses, their_losses, rtol=5e-3)
+    assert our_text == their_text
+    assert [*ours.state_dict()] == [*theirs.state_dict()]
+
+
+def test_networks_that_are_observed_have_torchs_ranges():
+    def program(t):
+        q = t.ao.quantization
+        model = q.fuse_modules(fill(t, make_digits(t)).eval(), FUSED)
+        model.qconfig = q.get_default_qconfig("fbgemm")
+        q.prepare(model, inplace=True)
+        for step in range(3):
+            model(draw(t, 8, 1, 8, 8, seed=step))
+        return model
+
+    equal_states(*both(program))
+
+
+def test_layers_trained_with_simulated_quantization_go_back_to_float():
+    def program(t):
+        q, nni, found = t.ao.quantization, t.ao.nn.intrinsic, []
+        config = q.get_default_qat_qconfig("fbgemm")
+        nn = t.nn
+        for make in (
+            lambda: nni.ConvBnReLU2d(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()),
+            lambda: nni.ConvBn1d(nn.Conv1d(3, 4, 3, bias=False), nn.BatchNorm1d(4)),
+            lambda: nni.LinearBn1d(nn.Linear(3, 4), nn.BatchNorm1d(4)),
+            lambda: nni.ConvReLU2d(nn.Conv2d(3, 4, 3), nn.ReLU()),
+            lambda: nni.LinearReLU(nn.Linear(3, 4), nn.ReLU()),
+            lambda: nn.Conv2d(3, 4, 3, stride=2, padding=1),
+            lambda: nn.Linear(3, 4, bias=False),
+        ):
+            layer = fill(t, make()).train()
+            shape = (5, 3) if "Linear" in str(layer) else (2, 3, 9) if "Conv1d" in str(layer) else (2, 3, 9, 9)
+            for module in layer.modules():
+                module.qconfig = config
+            trained = q.get_default_qat_module_mappings()[type(layer)].from_float(layer)
+            out = trained(draw(t, *shape))
+            out.sum().backward()
+            back = trained.to_float().eval()
+            gradients = [value.grad for _, value in sorted(trained.named_parameters()) if value.grad is not None]
+            found += [out, *gradients, *back.state_dict().values(), back(draw(t, *shape))]
+        return found
+
+    equal(*both(program))
+
+
+def test_embeddings_are_trained_with_simulated_quantization():
+    def program(t):
+        q = t.ao.quantization
+        model = fill(t, t.nn.Sequential(t.nn.Embedding(10, 12))).train()
+        model.qconfig = q.default_embedding_qat_qconfig
+        q.prepare_qat(model, mapping=q.get_embedding_qat_module_mappings(), inplace=True)
+        out = model(t.tensor([[0, 3], [9, 9]]))
+        out.sum().backward()
+        return [out, model[0].weight.grad]
+
+    equal(*both(program))
+
+
+def test_fusion_refuses_what_torch_refuses():
+    for make in (
+        lambda t: t.ao.quantization.fuse_modules(t.nn.Sequential(t.nn.ReLU(), t.nn.ReLU()), ["0", "1"]),
+        lambda t: t.ao.quantization.fuse_modules(
+            t.nn.Sequential(t.nn.Conv2d(1, 2, 1), t.nn.BatchNorm2d(2)), ["0", "1"]
+        ),
+        lambda t: t.ao.quantization.fuse_modules_qat(
+            t.nn.Sequential(t.nn.Conv2d(1, 2, 1), t.nn.BatchNorm2d(3)), ["0", "1"]
+        ),
+        lambda t: t.ao.quantization.prepare_qat(t.nn.Linear(2, 2).eval()),
+        lambda t: t.ao.nn.intrinsic.LinearReLU(t.nn.ReLU(), t.nn.ReLU()),
+        lambda t: t.ao.nn.qat.Linear(2, 2),
+        lambda t: t.ao.quantization.quantize_dynamic(t.nn.Linear(2, 2), dtype=t.int8),
+    ):
+        errors = []
+        for t in torchlike, torch:
+            with pytest.raises(Exception) as caught:  # noqa: PT011  # torch's class counts
+                make(t)
+            errors.append(caught.type)
+        assert errors[0] is errors[1]
