@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import io
-import pickle
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,7 +27,7 @@ class Scaled(LayoutData):
 
 
 SCALED = TensorLayout(
-    "SparseCsr",
+    "Scaled",
     Scaled,
     component="numbers",
     shape=lambda record: tuple(record.numbers.shape),
@@ -76,7 +74,7 @@ def ops():
             library.define(f"{name}{schema}")
         for name, kernel in KERNELS.items():
             for backend in ("CPU", "Meta"):
-                library.impl(name, kernel, f"SparseCsr{backend}")
+                library.impl(name, kernel, f"Scaled{backend}")
         yield dc.ops.scaled
 
 
@@ -101,7 +99,7 @@ def test_a_tensor_of_a_layout_answers_for_its_record(x):
 def test_a_record_belongs_to_the_device_of_its_components(x):
     there = make(*[torchlike.empty(2, 2, device="meta"), torchlike.empty(2, device="meta")])
     assert type(there._dispatch_data) is not type(x._dispatch_data) and there.is_meta and str(there.device) == "meta"
-    assert dc.DispatchKeySet.from_tensors([x]) == dc.DispatchKeySet("SparseCsrCPU")
+    assert dc.DispatchKeySet.from_tensors([x]) == dc.DispatchKeySet("ScaledCPU")
     assert dc.ops.scaled.to_dense(there).shape == (2, 2)
     with pytest.raises(dc.ArgumentError, match=r"int is not an array|expected a tensor"):
         SCALED.make(numbers=1, factors=2)
@@ -117,7 +115,7 @@ def test_kernels_of_a_layout_see_the_tensors_of_the_call(x, ops):
     "call", [lambda x, ops: ops.transpose(x), lambda x, ops: x + 1, lambda x, ops: torchlike.sin(x)]
 )
 def test_an_operator_without_a_kernel_is_refused_by_name(x, ops, call):
-    with pytest.raises(dc.NoKernelError, match=r"no kernel for .*SparseCsrCPU(.|\n)*Hint: call scaled::to_dense"):
+    with pytest.raises(dc.NoKernelError, match=r"no kernel for .*ScaledCPU(.|\n)*Hint: call scaled::to_dense"):
         call(x, ops)
 
 
@@ -181,8 +179,6 @@ def test_explanations_name_the_layers_that_pass_on(x):
         (lambda x: x.untyped_storage(), TypeError, "storage"),
         (lambda x: x.__dlpack__(), BufferError, "DLPack"),
         (lambda x: x.__dlpack_device__(), BufferError, "DLPack"),
-        (copy.deepcopy, TypeError, "deepcopy(.|\n)*Hint: to_dense"),
-        (pickle.dumps, TypeError, "pickle"),
         (lambda x: torchlike.save(x, io.BytesIO()), TypeError, r"save\(\)"),
         (lambda x: x.item(), dc.DispatchError, "aten::(item|_local_scalar_dense)"),
     ],
@@ -192,9 +188,11 @@ def test_questions_that_arrays_answer_are_refused(x, question, error, text):
         question(x)
 
 
-def test_a_layout_is_a_known_prefix_and_a_dataclass():
-    with pytest.raises(dc.ArgumentError, match="begins no layout key"):
-        TensorLayout("Dense", Scaled, component="numbers", shape=len, dtype=len)
+def test_a_layout_has_a_prefix_of_a_key_and_a_dataclass():
+    with pytest.raises(dc.RegistrationError, match="cannot become the prefix of a layout's dispatch keys"):
+        TensorLayout("not a name", Scaled, component="numbers", shape=len, dtype=len)
+    with pytest.raises(dc.RegistrationError, match="there is a key AutocastCPU"):
+        TensorLayout("Autocast", Scaled, component="numbers", shape=len, dtype=len)
     with pytest.raises(dc.ArgumentError, match="must be a dataclass"):
         TensorLayout("Sparse", int, component="numbers", shape=len, dtype=len)
 

@@ -108,11 +108,6 @@ def test_data_that_no_nested_tensor_has_are_refused():
     ):
         with pytest.raises(RuntimeError, match=text):
             torchlike.nested.nested_tensor(rows, **JAGGED)
-    for layout in (None, torchlike.strided):
-        with pytest.raises(
-            NotImplementedError, match=r"torchlike.strided are not supported\nHint: pass layout=torchlike.jagged"
-        ):
-            torchlike.nested.nested_tensor([ones(2)], layout=layout)
     with pytest.raises(RuntimeError, match=r"unsupported for nested tensors: torchlike\.sparse_coo"):
         torchlike.nested.nested_tensor([ones(2)], layout=torchlike.sparse_coo)
     with pytest.raises(TypeError, match="tensor or a list"):
@@ -402,7 +397,7 @@ REFUSED = [
     (lambda x: F.linear(x.transpose(1, 2), torchlike.ones(2, 3)), "on ragged dim"),
     (lambda x: F.linear(torchlike.ones(2, 4), x), "torchlike.jagged in this argument"),
     (lambda x: F.conv1d(x, torchlike.ones(1, 1, 1)), "aten::conv1d.* no kernel"),
-    (lambda x: torchlike.add(x, 1, out=x), "no kernel"),
+    (lambda x: torchlike.add(x, 1, out=x), "don't support automatic differentiation"),
     (lambda x: x.sum(5), "Dimension out of range"),
     (lambda x: x.nonzero(), "aten::nonzero"),
     (torchlike.where, "aten::where"),
@@ -616,8 +611,7 @@ def test_transforms_take_nested_tensors_that_a_function_captures(x):
         return torchlike.nested.nested_tensor_from_jagged(values, x.offsets()).square().sum()
 
     same(torchlike.func.grad(loss)(x.values()), 2 * x.values())
-    with pytest.raises(TypeError, match=r"transforms take no arguments of layout torchlike\.jagged"):
-        torchlike.func.vmap(lambda x: x.sum())(x)
+    same(torchlike.func.vmap(lambda x: x.sum())(x), torchlike.stack([row.sum() for row in x.unbind()]))
 
     def make_inside(weight):
         rows = torchlike.nested.nested_tensor([torchlike.ones(2, 4), torchlike.ones(1, 4)], **JAGGED)
@@ -695,8 +689,6 @@ def test_what_would_lose_a_gradient_is_refused(x):
     with pytest.raises(TypeError, match=r"Double.apply\(\) records no tensors of layout torchlike.jagged"):
         Double.apply(x)
     assert Double.apply(x.detach()).is_nested
-    with pytest.raises(TypeError, match="Parameter is not supported"):
-        torchlike.nn.Parameter(x.detach())
 
 
 def test_an_optimizer_moves_a_nested_leaf():

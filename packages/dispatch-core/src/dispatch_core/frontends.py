@@ -24,7 +24,7 @@ from .arrays.frontend import (
     may_need_gradient,
     register_frontend,
 )
-from .arrays.layouts import TensorLayout, components_of, find_layout
+from .arrays.layouts import TensorLayout, components_of, field_names, find_layout
 from .arrays.lent_memory import (
     BEFORE,
     LENT,
@@ -124,6 +124,7 @@ __all__ = [
     "current_session",
     "current_stream",
     "default_stream",
+    "field_names",
     "find_array_type",
     "find_composite",
     "find_current",

@@ -140,6 +140,9 @@ def __getattr__(name: str) -> Any:
     if name in ("Event", "Stream", "capture", "ops", "pipeline", "synchronize"):
         import dispatch_core
 
+        if name == "ops":
+            from .quantized import schemas  # noqa: F401  # announces the operators of quantized tensors
+
         return getattr(dispatch_core, name)
     if name == "load_ipython_extension":  # notebooks ask for it, and no program
         from .surface.stand_in import load_ipython_extension

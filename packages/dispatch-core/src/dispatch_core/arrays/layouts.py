@@ -5,47 +5,80 @@ Note [Tensors of a layout]
     ``_dispatch_data`` a record: a dataclass whose fields are ordinary tensors of the frontend, and plain values. Kernels
     under layout keys see such tensors as the caller gave them, call operators on the components, and return tensors.
     Layers that work with arrays, `Pipeline` and `Tracer`, pass calls on whose mask has a layout key, and record the
-    calls on the components. A layout whose components have the history lets further layers pass them on (``passed_by``).
-    Captured functions take such a tensor for a container of its components.
+    calls on the components. A layout whose components have the history lets further layers pass them on (``passed_by``),
+    and where it has keys of its own all Autograd keys but its own. Captured functions take such a tensor for a container of
+    its components.
 
     A backend's key tells the device of an array, so each device has a class of records of its own, made when the first
     of its tensors becomes a component. Nothing else of a device need know the layout.
+
+Note [Keys of a layout]
+    A layout has keys for itself alone, so a kernel under one never meets another layout's record as the first of its call.
+    The first layout of one of torch's prefixes has torch's keys, "QuantizedCPU". A prefix of its own gives a layout keys of
+    its own; and a further layout of a prefix has keys with its record's name, "Quantized_TernaryCPU". Tensors of two layouts
+    of one prefix do not meet in a call.
+
+Note [The order of a layout's kernels]
+    A kernel under a layout's key comes first, then the fallback under the key, then composites: torch takes an operator
+    apart before a fallback sees it, and would give a layout that stores numbers its own way nothing but parts. A layout
+    names the operators of which it wants the parts (``composes``). An Autograd key of a call with a history takes implicit
+    composites apart before, as they have no formula, unless the components have the history.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, cast
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final, TypeVar
 
-from ..errors import ArgumentError
+from ..bookkeeping.changes import notify_change
+from ..bookkeeping.transactions import run_outside
+from ..errors import ArgumentError, NoKernelError
 from ..forks import Order, forkable
-from ..keys.table import ARRAYS, LAYOUTS, DispatchKey, keys_of
+from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, DispatchKey, keys_of
 from ..lazy_text import repr_by_attributes
 from .access import device
-from .owners import ARRAY_TYPES, KEY_TYPES, TYPE_MASKS, mask_of
+from .owners import ARRAY_TYPES, KEY_TYPES, TYPE_MASKS, device_key, mask_of
 from .types import Array, ArrayType, Dtype
 
 _ARRAY_LAYERS: Final = DispatchKey.Pipeline | DispatchKey.Tracer
+#: The prefixes of torch's layouts, whose keys are there from the beginning.
 _PREFIXES: Final = ("Sparse", "SparseCsr", "Quantized", "NestedTensor")
 _lock: Final = forkable(Order.TABLE)
+#: Held while a device's first record of a layout is made, and kernels are registered for it.
+_registering: Final = forkable(Order.LOADING)
 #: class of records → the layout.
 RECORDS: Final[dict[type, TensorLayout]] = {}
-#: A layout key's prefix → the first layout that was made with it.
+#: The dataclass of a layout's records → the layout.
+_of_record: Final[dict[type, TensorLayout]] = {}
+#: The prefix of a layout's keys → the layout.
 _known: Final[dict[str, TensorLayout]] = {}
+_Register = TypeVar("_Register", bound=Callable[[DispatchKey], object])
 
 
 class TensorLayout:
     """A layout of tensors: the key that its tensors have on each device, and the readers of its records.
 
-    ``prefix`` is that of the layout keys ("Sparse", "SparseCsr", "Quantized" or "NestedTensor") and ``record`` a dataclass;
-    ``shape``, ``dtype`` and ``strides`` read a record, whose field ``component`` is a tensor that lies where the whole
-    does. ``hint`` ends the errors for operators without a kernel for the layout, and ``passed_by`` are the keys of further
-    layers that see the calls on the components alone. Where the components have the history (``components_have_history``),
-    kernels' results stay as they were made; else they are fresh tensors, whose history the Autograd kernel keeps. Raises
-    ``ArgumentError`` for a prefix that no layout has, or a record that is not a dataclass.
+    ``prefix`` begins the layout's keys: one of torch's ("Sparse", "SparseCsr", "Quantized", "NestedTensor") or a name of its
+    own; see Note [Keys of a layout]. ``record`` is a dataclass; ``shape``, ``dtype`` and ``strides`` read a record, whose
+    field ``component`` is a tensor that lies where the whole does. ``hint`` ends the errors for operators without a kernel
+    for the layout. ``composes`` names the operators, with an overload or without ("aten::linear"), that are taken apart
+    before the layout's fallback would have them. ``passed_by`` are the keys of further layers that see the calls on the
+    components alone. Where the components have the history (``components_have_history``), kernels' results stay as they were
+    made; else they are fresh tensors, whose history the Autograd kernel keeps. Raises ``ArgumentError`` for a record that is
+    not a dataclass, ``RegistrationError`` for a prefix that cannot begin keys.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Repeated:
+    ...     value: object
+    ...     times: int
+    >>> layout = TensorLayout("Repeated", Repeated, component="value", shape=lambda record: (record.times,), dtype=len)
+    >>> layout.key_on("cpu").name, layout.autograd_key.name
+    ('RepeatedCPU', 'AutogradRepeated')
     """
 
-    __repr__ = repr_by_attributes("prefix", "record", "component")
+    __repr__ = repr_by_attributes("keys_prefix", "record", "component")
 
     def __init__(
         self,
@@ -57,24 +90,41 @@ class TensorLayout:
         dtype: Callable[[Array], Dtype],
         strides: Callable[[Array], tuple[Any, ...]] | None = None,
         hint: str = "",
+        composes: Iterable[str] = (),
         passed_by: int = 0,
         components_have_history: bool = False,
     ) -> None:
-        if prefix not in _PREFIXES:
-            raise ArgumentError(
-                f"TensorLayout: {prefix!r} begins no layout key", hint=f"there are {', '.join(_PREFIXES)}"
-            )
         from dataclasses import is_dataclass  # slow to import; programs of strided tensors need none of it
 
         if not isinstance(record, type) or not is_dataclass(record):
             raise ArgumentError(f"TensorLayout({prefix!r}): the record must be a dataclass, not {record!r}")
         self.prefix, self.record, self.component, self.hint = prefix, record, component, hint
-        self.passed_by, self.components_have_history = passed_by | _ARRAY_LAYERS, components_have_history
+        self.components_have_history = components_have_history
+        self._composes = frozenset([composes] if isinstance(composes, str) else composes)
         self._readers: dict[str, Any] = {"shape": shape, "dtype": dtype, "strides": strides}
         self._types: dict[DispatchKey, type] = {}
         #: The device keys of a component → the layout key.
         self._keys: dict[int, DispatchKey] = {}
-        _known.setdefault(prefix, self)
+        self._registrars: list[Callable[[DispatchKey], object]] = []
+        with _lock:
+            #: The prefix that the layout's own keys have.
+            self.keys_prefix = self._find_prefix()
+            is_torchs = self.keys_prefix in _PREFIXES
+            if not is_torchs:
+                DispatchKey.register_layout(self.keys_prefix)
+            _known[self.keys_prefix] = _of_record[record] = self
+        #: The Autograd key of the layout's tensors; None where they have that of their device, as sparse ones.
+        self.autograd_key = DispatchKey.__members__.get(f"Autograd{self.keys_prefix}")
+        self.passed_by = passed_by | _ARRAY_LAYERS
+        if components_have_history and not is_torchs:
+            assert self.autograd_key is not None  # it was registered with the layout's keys
+            self.passed_by |= AUTOGRAD & ~self.autograd_key.value
+        notify_change()  # slots of keys that were nobody's
+
+    def _find_prefix(self) -> str:
+        name = self.record.__name__
+        names = [self.prefix, f"{self.prefix}_{name}", *(f"{self.prefix}_{name}{count}" for count in range(2, 100))]
+        return next(each for each in names if each not in _known)
 
     def key_for(self, component: object) -> DispatchKey:
         """Return the layout key of tensors with such a component; raises ``ArgumentError`` where there is none."""
@@ -83,16 +133,50 @@ class TensorLayout:
             return known
         for key in keys_of(mask):
             if key.kind == "device" and key.backend:
-                return self._keys.setdefault(mask, DispatchKey[self.prefix + key.backend])
+                return self._keys.setdefault(mask, DispatchKey[self.keys_prefix + key.backend])
         raise ArgumentError(
             f"TensorLayout({self.prefix!r}): {type(component).__qualname__} is not an array of a device with layout keys",
             hint="the components are ordinary tensors",
         )
 
+    def key_on(self, device: str) -> DispatchKey:
+        """Return the layout key of tensors on a device, which is loaded; raises ``BackendError`` where there is none."""
+        return DispatchKey[self.keys_prefix + device_key(device).backend]
+
+    def for_each_key(self, register: _Register) -> _Register:
+        """Call ``register(key)`` once for the layout key of each device, before the first of its tensors is there.
+
+        ``register`` is returned, so that this serves as a decorator. What it registers stays, whatever is loading meanwhile.
+        """
+        with _registering:
+            self._registrars.append(register)
+            for key in self._types:
+                run_outside(partial(register, key))
+        return register
+
+    def wants_parts(self, name: str) -> bool:
+        """Return whether the layout's fallback leaves an operator to its composite; see ``composes``."""
+        return name in self._composes or name.partition(".")[0] in self._composes
+
     def make(self, **fields: object) -> Array:
         """Return a record of these components; the device of the first decides on its class."""
         key = self.key_for(fields[self.component])
         return (self._types.get(key) or self._make_type(key))(**fields)
+
+    def replace(self, record: Any, **changes: object) -> Array:
+        """Return a record with other values of some fields; the device of its component decides on its class."""
+        return self.make(**{name: changes.get(name, getattr(record, name)) for name in field_names(self.record)})
+
+    def map_components(self, function: Callable[[Any], Any], record: Any) -> Array:
+        """Return a record with the results of ``function`` for its components, all other fields as they are."""
+        return self.replace(
+            record,
+            **{
+                name: function(value)
+                for name in field_names(self.record)
+                if hasattr(value := getattr(record, name), "_dispatch_data")
+            },
+        )
 
     def key_of(self, record: object) -> int:
         """Return the layout key, as a mask, of tensors with this record."""
@@ -104,33 +188,48 @@ class TensorLayout:
         def device_index(record: object) -> int | None:
             return device(getattr(record, name)).index
 
-        with _lock:
+        with _registering:
             if (known := self._types.get(key)) is not None:
                 return known
+            for register in self._registrars:
+                run_outside(partial(register, key))
             made = type(self.record.__name__, (self.record,), {"__slots__": (), "__module__": self.record.__module__})
             array_type = ArrayType(made, device_index=device_index, **self._readers)
-            RECORDS[made] = self
-            ARRAY_TYPES[made] = array_type
-            TYPE_MASKS[made] = key.value
-            KEY_TYPES[key] = (*KEY_TYPES.get(key, ()), array_type)
-            self._types[key] = made
+            with _lock:
+                RECORDS[made] = self
+                ARRAY_TYPES[made] = array_type
+                TYPE_MASKS[made] = key.value
+                KEY_TYPES[key] = (*KEY_TYPES.get(key, ()), array_type)
+                self._types[key] = made
         return made
 
 
+def field_names(record: type) -> list[str]:
+    """Return the names of a record's fields, in order."""
+    from dataclasses import fields
+
+    return [each.name for each in fields(record)]
+
+
 def find_layout(value: object) -> TensorLayout | None:
-    """Return the layout of a tensor or a record, or None for an ordinary tensor or array."""
+    """Return the layout of a tensor, a record or a dataclass of records, or None for an ordinary tensor or array."""
+    if isinstance(value, type):
+        return _of_record.get(value)
     return RECORDS.get(type(value)) or RECORDS.get(type(getattr(value, "_dispatch_data", None)))
 
 
 def components_of(value: object) -> list[Any]:
     """Return the tensors that a tensor of a layout, or its record, is made of; none for an ordinary tensor."""
     record = getattr(value, "_dispatch_data", value)
-    if type(record) not in RECORDS:
+    if (layout := RECORDS.get(type(record))) is None:
         return []
-    from dataclasses import fields
-
-    found = [getattr(record, each.name) for each in fields(cast("Any", record))]
+    found = [getattr(record, name) for name in field_names(layout.record)]
     return [each for each in found if hasattr(each, "_dispatch_data")]
+
+
+def layout_of_key(key: DispatchKey) -> TensorLayout | None:
+    """Return the layout whose tensors have a layout key; None where nothing has made it known."""
+    return _known.get(key.layout)
 
 
 def passing_layers(mask: int) -> int:
@@ -146,14 +245,25 @@ def have_history(mask: int) -> bool:
     return any(known.components_have_history for known in _layouts_in(mask))
 
 
+def check_layouts(name: str, mask: int) -> None:
+    """Raise ``NoKernelError`` for a call of an operator whose tensors are of two layouts with one prefix."""
+    found: dict[str, TensorLayout] = {}
+    for each in _layouts_in(mask):
+        other = found.setdefault(each.prefix, each)
+        if other is not each:
+            one, two = (f"{kind.record.__module__}.{kind.record.__qualname__}" for kind in (other, each))
+            raise NoKernelError(
+                f"{name}: tensors of two {each.prefix} layouts stand in one call, with records {one} and {two}",
+                hint="no kernel knows both; convert the tensors to one layout first",
+            )
+
+
 def _layouts_in(mask: int) -> list[TensorLayout]:
-    names = [key.name.removesuffix(key.backend) for key in keys_of(mask & LAYOUTS)]
-    return [_known[name] for name in names if name in _known]
+    found = [layout_of_key(key) for key in keys_of(mask & LAYOUTS)]
+    return [*dict.fromkeys(each for each in found if each is not None)]
 
 
 def find_hint(key: DispatchKey) -> str:
     """Return the hint for calls that have no kernel under a layout key; "" where nothing has made the layout known."""
-    # Those whose tensors have the key come first: a prefix may have several layouts, each on devices of its own.
-    of_key = (RECORDS[each.type] for each in KEY_TYPES.get(key, ()) if each.type in RECORDS)
-    known = next(of_key, _known.get(key.name.removesuffix(key.backend)))
+    known = layout_of_key(key)
     return "" if known is None else known.hint

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..arrays.access import check_answers, dtype, shape, sizes_of, storage_of, strides, to_data
 from ..arrays.frontend import frontend_of
+from ..arrays.layouts import components_of
 from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, TYPE_MASKS, is_tensor
 from ..bookkeeping.levels import Level
 from ..devices import Device
@@ -327,9 +328,22 @@ def _says_memory(signature: CallSignature, result: Result, tags: frozenset[str])
     return _CHANGES_SHAPE not in tags and not signature.parameters[result.source].keyword_only
 
 
+def _compare_storage(item: object, argument: object) -> bool:
+    """Return whether a component of a record may lie in the memory of another one's."""
+    one, other = to_data(item), to_data(argument)
+    known = ARRAY_TYPES.get(type(one))
+    if known is None or not (known.mutable and known.strides is not None and known.storage is not None):
+        return True
+    return 0 in known.shape(one) or type(one) is not type(other) or storage_of(one) == storage_of(other)
+
+
 def _compare_memory(item: object, argument: object, *, is_view: bool) -> str:
     """Return the reason why a result is neither its argument nor a view of it, or ""; the name is left to be filled in."""
     one, other = to_data(item), to_data(argument)
+    if parts := components_of(one):
+        others = components_of(other)
+        shares = not is_view or not others or any(_compare_storage(a, b) for a in parts for b in others)
+        return "" if shares else "does not share the memory of argument {name!r}"
     known = ARRAY_TYPES.get(type(one))
     # A pending array may be a view of one that is there.
     if one is other or known is None or not TYPE_MASKS[type(one)] & TYPE_MASKS.get(type(other), 0) & ARRAYS:

@@ -2,7 +2,17 @@
 
 from .context import apply_masks, exclude_keys, include_keys
 from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_key, as_mask
-from .table import ARRAYS, AUTOCAST, AUTOGRAD, DISPATCH_KEY_PRIORITY, LAYOUTS, PROFILES, DispatchKey, keys_of
+from .table import (
+    ARRAYS,
+    AUTOCAST,
+    AUTOGRAD,
+    DISPATCH_KEY_PRIORITY,
+    LAYOUTS,
+    PROFILES,
+    DispatchKey,
+    backend_arrays,
+    keys_of,
+)
 
 __all__ = [
     "ARRAYS",
@@ -18,6 +28,7 @@ __all__ = [
     "apply_masks",
     "as_key",
     "as_mask",
+    "backend_arrays",
     "exclude_keys",
     "include_keys",
     "keys_of",

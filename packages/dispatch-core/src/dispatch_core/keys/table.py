@@ -9,6 +9,12 @@ Note [Alternatives]
     that are not for its device. Which of several stands above is the context's choice, and a rank never changes: so there
     is a key of the provider for each place above the device, and the first of them has the registrations.
 
+Note [Keys of further layouts]
+    torch has four layouts with keys on every backend. A layout with another prefix gets a key on each backend and an
+    Autograd key of its own, which rank directly above those of nested tensors of that backend. Their bits lie above the
+    rows, for a fixed number of layouts, so that the masks of classes of keys (all layouts, say) cover them from the
+    beginning.
+
 Bits 0 to 29 belong to the keys of everyday calls, because small integers are the fastest. Bits 30 to 63 belong to the
 remaining functionality and alias keys. From bit 64 on every backend owns a row of eight bits (`_ROW`), so that a whole
 class of keys (all Autograd keys, say) is one mask that also covers backends which register later.
@@ -42,6 +48,11 @@ _FIRST_ROW: Final = 64
 _MAX_BACKENDS: Final = 512
 #: How many ranks there are from a backend's key to the next one's: those of its alternatives.
 _RANKS_EACH: Final = 64
+#: How many layouts may have keys of their own; see Note [Keys of further layouts].
+_MAX_LAYOUTS: Final = 32
+_FIRST_LAYOUT: Final = _FIRST_ROW + _MAX_BACKENDS * _ROW_BITS
+#: The prefixes of their keys, by place.
+_further_layouts: Final[list[str]] = []
 
 _HOT: Final = (
     "CPU Meta NPU PrivateUse1 CUDA AutogradCPU AutogradMeta AutogradNPU AutogradPrivateUse1 AutogradCUDA"
@@ -134,6 +145,8 @@ class DispatchKey(int, KnownKeys, metaclass=_KeyTable):
     kind: str
     #: The backend that a per-backend key belongs to ("CPU" for AutogradCPU), or "".
     backend: str
+    #: The prefix of the layout that a layout's or its Autograd key belongs to ("Sparse" for SparseCPU), or "".
+    layout: str
     #: For the arrays of which device's key an alternative has kernels; None for other keys. See Note [Alternatives].
     target: DispatchKey | None
     #: The key that its kernels are registered under: itself, but for the further places of an alternative.
@@ -205,7 +218,7 @@ class DispatchKey(int, KnownKeys, metaclass=_KeyTable):
             known = cls._by_name.get(name)
             if known is not None and known.kind == "device" and known.backend == name:
                 return known
-            taken = next((prefix + name for prefix in _ROW if prefix + name in cls._by_name), "")
+            taken = next((each + name for each in (*_ROW, *_further_layouts) if each + name in cls._by_name), "")
             if taken or not name.isidentifier():
                 reason = f": there is a key {taken}" if taken else ""
                 raise RegistrationError(
@@ -215,6 +228,45 @@ class DispatchKey(int, KnownKeys, metaclass=_KeyTable):
             _add_backend(name)
             _sort()
             return cls._by_name[name]
+
+    @classmethod
+    def register_layout(cls, prefix: str) -> DispatchKey:
+        """Add the keys of a layout of tensors, one on each backend, and return its Autograd key.
+
+        Asking again for a prefix gives the same key. Raises ``RegistrationError`` for a prefix that is no identifier or
+        makes a name that a key has, and where there is no room. See Note [Keys of further layouts].
+
+        >>> DispatchKey.register_layout("Placed").name
+        'AutogradPlaced'
+        >>> key = DispatchKey["PlacedCPU"]
+        >>> key.kind, key.layout, DispatchKey.NestedTensorCPU.rank < key.rank < DispatchKey.Pipeline.rank
+        ('layout', 'Placed', True)
+        """
+        with _lock:
+            autograd = f"Autograd{prefix}"
+            if prefix in _further_layouts:
+                return cls._by_name[autograd]
+            names = [autograd, *(prefix + backend for backend in _backends)]
+            taken = next((name for name in names if name in cls._by_name), "")
+            slot = len(_further_layouts)
+            reason = f": there is a key {taken}" if taken else ""
+            if slot == _MAX_LAYOUTS:
+                reason = f": {slot} layouts have keys, among them {', '.join(_further_layouts[:4])}"
+            if reason or not prefix.isidentifier():
+                raise RegistrationError(
+                    f"{prefix!r} cannot become the prefix of a layout's dispatch keys{reason}",
+                    hint="the prefix is a Python identifier, and no key has its name with a backend's behind it",
+                )
+            _further_layouts.append(prefix)
+            ranks = {
+                profile: rank["AutogradNestedTensor"] * 1024 * _RANKS_EACH + slot + 1
+                for profile, rank in _RANKS.items()
+            }
+            _add(autograd, _FIRST_LAYOUT + slot, "autograd", "", ranks, prefix)
+            for index, backend in enumerate(_backends):
+                _add_layout_key(slot, index, backend)
+            _sort()
+            return cls._by_name[autograd]
 
     def __repr__(self) -> str:
         return f"<DispatchKey.{self.name}: 1 << {self.bit}>"
@@ -253,7 +305,8 @@ PRIVATE: Final = frozenset({"PrivateUse1", "PrivateUse2", "PrivateUse3"})
 #: PrivateUse backend → the device that has claimed it, for display; `arrays` keeps the books.
 _claimants: dict[str, str] = {}
 _lock = forkable(Order.TABLE)
-_backend_count = 0
+#: The backends, in the order of their rows.
+_backends: Final[list[str]] = []
 DispatchKey._by_name = {}
 DispatchKey._by_bit = {}
 DispatchKey._ordered = ()
@@ -276,9 +329,10 @@ def hint_at_key(value: object) -> str | None:
     )
 
 
-def _add(name: str, bit: int, kind: str, backend: str, ranks: dict[str, int]) -> None:
+def _add(name: str, bit: int, kind: str, backend: str, ranks: dict[str, int], layout: str = "") -> None:
     key = int.__new__(DispatchKey, 1 << bit)
     key.name, key.value, key.bit, key.kind, key.backend, key._ranks = name, 1 << bit, bit, kind, backend, ranks
+    key.layout = layout
     key.target, key.registered_as = None, key
     DispatchKey._by_name[name] = DispatchKey._by_bit[bit] = key
     if not hasattr(_KeyTable, name):
@@ -288,18 +342,27 @@ def _add(name: str, bit: int, kind: str, backend: str, ranks: dict[str, int]) ->
 
 def _add_backend(name: str) -> None:
     """Add a backend's row of keys; Meta outranks every other backend, as in torch."""
-    global _backend_count
-    index = _backend_count
+    index = len(_backends)
     if index == _MAX_BACKENDS:
         raise RegistrationError(f"no room for backend {name!r}: {_MAX_BACKENDS} backends are registered")
-    _backend_count += 1
+    _backends.append(name)
     place = _MAX_BACKENDS if name == "Meta" else index
     kinds = {"": "device", "Autograd": "autograd", "Autocast": "autocast"}
     for prefix, slot in _ROW.items():
         full = prefix + name
         bit = _HOT.index(full) if full in _HOT else _FIRST_ROW + index * _ROW_BITS + slot
         ranks = {profile: (rank[f"{prefix}*"] * 1024 + place) * _RANKS_EACH for profile, rank in _RANKS.items()}
-        _add(full, bit, kinds.get(prefix, "layout"), name, ranks)
+        kind = kinds.get(prefix, "layout")
+        _add(full, bit, kind, name, ranks, prefix if kind == "layout" else "")
+    for slot in range(len(_further_layouts)):
+        _add_layout_key(slot, index, name)
+
+
+def _add_layout_key(slot: int, index: int, backend: str) -> None:
+    """Add the key of a further layout on a backend, directly above that of its nested tensors."""
+    prefix, below = _further_layouts[slot], DispatchKey._by_name[f"NestedTensor{backend}"]
+    ranks = {profile: rank + slot + 1 for profile, rank in below._ranks.items()}
+    _add(prefix + backend, _FIRST_LAYOUT + (index + 1) * _MAX_LAYOUTS + slot, "layout", backend, ranks, prefix)
 
 
 def _sort() -> None:
@@ -320,7 +383,8 @@ def _fill() -> None:
             else "autograd" if name.startswith("Autograd")
             else "functionality"
         )  # fmt: skip
-        _add(name, bit, kind, "", {profile: rank[name] * 1024 * _RANKS_EACH for profile, rank in _RANKS.items()})
+        ranks = {profile: rank[name] * 1024 * _RANKS_EACH for profile, rank in _RANKS.items()}
+        _add(name, bit, kind, "", ranks, "NestedTensor" if name == "AutogradNestedTensor" else "")
     for name in [*_BACKENDS, "Meta"]:
         _add_backend(name)
     _sort()
@@ -329,10 +393,10 @@ def _fill() -> None:
 _fill()
 
 
-#: The bits that are left below the rows, and those above them.
+#: The bits that are left below the rows, and those above all others.
 _spare_bits: Final = chain(
     [bit for bit in range(30, _FIRST_ROW) if bit not in DispatchKey._by_bit],
-    count(_FIRST_ROW + _MAX_BACKENDS * _ROW_BITS),
+    count(_FIRST_LAYOUT + (_MAX_BACKENDS + 1) * _MAX_LAYOUTS),
 )
 #: The mask of all keys of alternatives.
 alternatives: Final = [0]
@@ -390,10 +454,31 @@ def _class_mask(prefix: str, names: Iterable[str] = ()) -> int:
 #: Classes of keys as masks, with bits for backends that register later.
 DENSE: Final = _class_mask("", ("FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId"))
 LAYOUTS: Final = (
-    _class_mask("Quantized") | _class_mask("Sparse") | _class_mask("SparseCsr") | _class_mask("NestedTensor")
+    _class_mask("Quantized")
+    | _class_mask("Sparse")
+    | _class_mask("SparseCsr")
+    | _class_mask("NestedTensor")
+    | ((1 << _MAX_BACKENDS * _MAX_LAYOUTS) - 1) << (_FIRST_LAYOUT + _MAX_LAYOUTS)
 )
 ARRAYS: Final = DENSE | LAYOUTS
-AUTOGRAD: Final = _class_mask("Autograd", ("AutogradOther", "AutogradNestedTensor", "Autograd"))
+
+
+def backend_arrays(name: str) -> int:
+    """Return the mask of the keys that arrays of a backend have in any layout, those of layouts yet to come included.
+
+    >>> backend_arrays("CPU") & DispatchKey.SparseCPU == DispatchKey.SparseCPU, backend_arrays("CPU") & DispatchKey.Meta
+    (True, 0)
+    """
+    mask = (1 << _MAX_LAYOUTS) - 1 << _FIRST_LAYOUT + (_backends.index(name) + 1) * _MAX_LAYOUTS
+    for prefix in ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor"):
+        mask |= DispatchKey._by_name[prefix + name].value
+    return mask
+
+
+AUTOGRAD: Final = (
+    _class_mask("Autograd", ("AutogradOther", "AutogradNestedTensor", "Autograd"))
+    | ((1 << _MAX_LAYOUTS) - 1) << _FIRST_LAYOUT
+)
 AUTOCAST: Final = _class_mask("Autocast")
 
 #: The bits that frontends own; they are no keys, and never show in a keyset.

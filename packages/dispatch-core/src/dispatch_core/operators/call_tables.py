@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from ..arrays import owners
 from ..bookkeeping.levels import Level
 from ..calls import reference
-from ..calls.conformance import check_results, has_fixed_results
+from ..calls.conformance import MAY_COPY, check_results, has_fixed_results
 from ..calls.signature import CallSignature, make_signature
 from ..calls.traits import NO_TRAITS, Runner, RunnerTraits
 from ..errors import ClosedOperatorError, DispatchError
@@ -126,6 +126,8 @@ def _check_first_call(table: Table[_Index], index: _Index, run: Runner) -> Runne
     below = _resolve(tables.entry, mask & ARRAYS, 0)
     compared = (found, below) if registration.level is Level.BACKEND else (found,)
     has_plain = any(hasattr(each, "slot") and each.is_composite() for each in compared)
+    kernels = (getattr(getattr(each, "slot", None), "registration", None) for each in (found, below))
+    copies = any(each is not None and each.traits.answers_for_results for each in kernels)
 
     def name_kernel() -> str:
         text = describe_kernel(found.key or registration.key, registration)
@@ -139,7 +141,7 @@ def _check_first_call(table: Table[_Index], index: _Index, run: Runner) -> Runne
         try:
             returned = run(*values)
             if not is_paused():
-                tags = tables.entry.tags
+                tags = tables.entry.tags | ({MAY_COPY} if copies else set())
                 check_results(signature, tags, returned, values, name_kernel, has_plain=has_plain)
                 has_passed = True
         finally:

@@ -1,6 +1,7 @@
 """The computed dispatch table: for one operator and one key, which kernel wins and by which rule.
 
-The order of the rules is that of ``c10::OperatorEntry::computeDispatchTableEntry``. A slot is always computed from
+The order of the rules is that of ``c10::OperatorEntry::computeDispatchTableEntry``, with one more: the fallback of a layout
+that is known here (`TensorLayout`) comes before composites. A slot is always computed from
 the present registrations, so the outcome never depends on the order of registration, as torch's stored tables do.
 """
 
@@ -52,20 +53,24 @@ class Registered(Protocol):
     def fallback(self, key: DispatchKey) -> Registration | None:
         """Return the registry's fallback for ``key``."""
 
+    def layout_fallback(self, key: DispatchKey) -> Registration | None:
+        """Return the same where it stands before composites: a layout's, unless that wants the operator's parts."""
+
     def direct_keys(self) -> Mapping[DispatchKey, object]:
         """Return the keys with a registration of their own."""
 
 
 def _is_nested(key: DispatchKey) -> bool:
-    return key.kind == "layout" and key.name.startswith("NestedTensor")
+    return key.kind == "layout" and key.layout == "NestedTensor"
 
 
 def _is_other_backend(key: DispatchKey) -> bool:
-    return key.name in _OTHER_BACKENDS or (key.kind == "layout" and not _is_nested(key))
+    return key.name in _OTHER_BACKENDS or (key.kind == "layout" and f"Autograd{key.layout}" not in DispatchKey)
 
 
 def _is_backend(key: DispatchKey) -> bool:
-    return (key.kind == "device" and bool(key.backend)) or _is_other_backend(key)
+    is_own = (key.kind == "device" and bool(key.backend)) or (key.kind == "layout" and not _is_nested(key))
+    return is_own or key.name in _OTHER_BACKENDS
 
 
 def _is_functional_backend(key: DispatchKey) -> bool:
@@ -108,12 +113,12 @@ _AMBIGUOUS: Final = Slot("ambiguous autogradother")
 
 def _belongs_to(backend: DispatchKey, autograd: DispatchKey) -> bool:
     """Return whether a kernel under ``backend`` speaks for the key ``autograd``."""
-    if autograd.name == "AutogradOther":
-        return _is_other_backend(backend)
-    if autograd.name == "AutogradNestedTensor":
-        return _is_nested(backend)
     if autograd.kind != "autograd" or autograd.name in _WITHOUT_BACKEND:
         return False
+    if autograd.name == "AutogradOther":
+        return _is_other_backend(backend)
+    if autograd.layout:
+        return backend.kind == "layout" and backend.layout == autograd.layout
     return backend.kind == "device" and backend.backend == autograd.backend
 
 
@@ -128,6 +133,8 @@ def compute_slot(op: Registered, key: DispatchKey | None) -> Slot:
 
     if key is not None and (own := op.newest(key)) is not None:
         return Slot("kernel", own, op.specialized_kernels(key, own))
+    if key is not None and key.kind == "layout" and (fallback := op.layout_fallback(key)) is not None:
+        return Slot("layout's fallback", fallback)
     for default in (_NONFUNCTIONAL, _EXPLICIT):
         if (found := alias(default)) is not None:
             return Slot("default backend kernel", found)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from ..arrays.layouts import layout_of_key
 from ..bookkeeping.origins import Origin
 from ..calls.signature import CallSignature
 from ..calls.traits import Runner
@@ -150,6 +151,13 @@ class OperatorEntry:
     def fallback(self, key: DispatchKey) -> Registration | None:
         """Return the registry's fallback for ``key``."""
         return self.registry.fallbacks.get(key)
+
+    def layout_fallback(self, key: DispatchKey) -> Registration | None:
+        """Return the fallback for a layout's key where it stands before composites."""
+        found = self.registry.fallbacks.get(key) if self.registry.is_process else None
+        if found is None or found.is_fallthrough or (layout := layout_of_key(key)) is None:
+            return None
+        return None if layout.wants_parts(self.name) else found
 
     @property
     def way(self) -> GiveWay | None:

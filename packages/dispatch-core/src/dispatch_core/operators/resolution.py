@@ -25,7 +25,7 @@ from ..arrays.access import computes_late
 from ..arrays.frontend import FRONTENDS, Frontend
 from ..arrays.indices import SEVERAL, several_in
 from ..arrays.launches import find_log, number_kernel
-from ..arrays.layouts import find_hint, have_history, passing_layers
+from ..arrays.layouts import check_layouts, find_hint, have_history, passing_layers
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
 from ..arrays.protocols import refuse_mixed
 from ..bookkeeping.levels import Level
@@ -231,10 +231,10 @@ class Resolution(Record):
         who = partial(describe_kernel, key or registration.key, registration)
         # Those of libraries and frontends answer for themselves, once a first call has passed.
         is_held = registration.level is Level.PROGRAM and (of_tensors or not isinstance(registration.fn, KernelFactory))
-        check = runners.make_result_check(entry, self.mask, who) if is_held else None
-        run = fn if in_order else engine.make_caller_runner(entry, fn, prefix, check)
         # The kernels of a layout call operators on its components, as composites do on their arguments.
         of_layout = registration.key.kind == "layout"
+        check = runners.make_result_check(entry, self.mask, who, of_layout=of_layout) if is_held else None
+        run = fn if in_order else engine.make_caller_runner(entry, fn, prefix, check)
         is_transparent = bool(self.mask & LAYOUTS) and have_history(self.mask)
         conforms = (registration.key in EXPLICIT_COMPOSITES or of_layout) and not is_transparent
         if conforms and not (of_tensors or registration.traits.answers_for_results):
@@ -293,6 +293,8 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
         raise DispatchKeyError(f"{entry.name}: {mask} is not a mask: it is negative")
     if entry.registry.is_process and mask & (ARRAYS | AUTOGRAD):
         _prepare(mask)
+    if (layouts := mask & LAYOUTS) & (layouts - 1):
+        check_layouts(entry.name, layouts)
     markers = mask & MARKERS
     if markers & (markers - 1):
         names = sorted(frontend.name for bit, frontend in list(FRONTENDS.items()) if markers & bit)

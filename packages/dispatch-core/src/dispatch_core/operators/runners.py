@@ -32,7 +32,7 @@ from ..arrays.thread_device import find_current
 from ..bookkeeping.changes import on_refresh
 from ..caches import keep
 from ..calls.boundary import Boundary
-from ..calls.conformance import check_types, has_fixed_results
+from ..calls.conformance import check_results, check_types, has_fixed_results
 from ..calls.reference import make_result_wrapper, unchecked_mask
 from ..calls.signature import Result, ResultCheck, SpecializedKernels, bad_list
 from ..calls.traits import Runner, RunnerTraits
@@ -164,10 +164,13 @@ def open_device(device: Device) -> None:
         _opened.add(device)
 
 
-def make_result_check(entry: OperatorEntry, mask: int, who: Callable[[], str]) -> ResultCheck | None:
+def make_result_check(
+    entry: OperatorEntry, mask: int, who: Callable[[], str], *, of_layout: bool = False
+) -> ResultCheck | None:
     """Return the check of a program's kernel that sees the caller's arguments; None where the schema promises no tensors.
 
-    ``who`` tells whose the results are.
+    ``who`` tells whose the results are. Those of a layout's kernel meet no boundary below, which would notice a copy in the
+    place of an argument or of a view; so their memory is looked at, too.
     """
     signature = entry.signature
     if signature is None or not has_fixed_results(signature):
@@ -181,6 +184,12 @@ def make_result_check(entry: OperatorEntry, mask: int, who: Callable[[], str]) -
         if not is_paused():
             check_types(signature, returned, values, who)
 
+    def check_all(returned: object, values: tuple[Any, ...]) -> None:
+        if not is_paused():
+            check_results(signature, entry.tags, returned, values, who, has_plain=False)
+
+    if of_layout and any(result.kind in ("self", "view") for result in signature.results):
+        return ResultCheck(None, check_all)
     return ResultCheck(usual, check)
 
 

@@ -27,6 +27,7 @@ from ..overriding.handling import (
 )
 from ..tensors.arguments import check_tensors
 from ..tensors.tensor import Tensor, wrap
+from ..values.layouts import answer
 from ..values.size import Size
 from .engine import execute
 
@@ -148,7 +149,7 @@ def _enter(output: Any, gradient: Tensor) -> Tensor:
     """Return a gradient as the output's node takes it: that of a tensor of a layout may be one of a component."""
     if not getattr(output, "_dispatch_mask", 0) & LAYOUTS:
         return gradient
-    entering: Tensor = output._dispatch_data.enter_gradient(gradient)
+    entering: Tensor = answer(output, "enter_gradient")(gradient)
     return entering
 
 
@@ -156,7 +157,7 @@ def _leave(target: Any, gradient: Tensor | None) -> Tensor | None:
     """Return the gradient of an input as one of the tensor itself; see `_enter`."""
     if gradient is None or not getattr(target, "_dispatch_mask", 0) & LAYOUTS:
         return gradient
-    leaving: Tensor = target._dispatch_data.leave_gradient(gradient)
+    leaving: Tensor = answer(target, "leave_gradient")(gradient)
     return leaving
 
 

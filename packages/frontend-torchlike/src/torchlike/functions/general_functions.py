@@ -13,14 +13,14 @@ import dispatch_core as dc
 from dispatch_core.tracebacks import trim_traceback
 
 from ..creation.factories import wrap_result
-from ..creation.factory_layouts import EMPTY, find_template
+from ..creation.factory_layouts import find_template
 from ..creation.factory_memory import check_pinning, pin_made
 from ..names import operator_table as table
 from ..signatures.overload_choice import takes_sizes, takes_tensor_alone
 from ..tensors.arguments import replace_none
 from ..tensors.tensor import Tensor
 from ..values.devices import as_device
-from ..values.layouts import layout_of
+from ..values.layouts import layout_of, strided
 from .result_classes import RESULT_CLASSES
 
 #: NumPy's names for arguments, which torch takes too, and the one that its ``numpy.std(tensor)`` calls the method with.
@@ -40,7 +40,7 @@ def _pack_sizes(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _make_empty_on(template: Tensor, device: dc.Device) -> Tensor:
     """Make a tensor of the same layout and dtype on another device, with uninitialized data."""
-    if layout_of(template) in EMPTY:
+    if layout_of(template) is not strided:
         return wrap_result(dc.ops.aten.empty_like.default(template, device=device), False)
     made = dc.ops.aten.empty_strided.default(template.shape, template.stride(), dtype=template.dtype, device=device)
     return wrap_result(made, False)

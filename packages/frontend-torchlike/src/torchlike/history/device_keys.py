@@ -1,4 +1,4 @@
-"""The Autograd key of each device, whose kernels are registered when a tensor of the device first needs them."""
+"""The Autograd key of each device, or layout with one of its own, whose kernels come when a tensor first needs them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dispatch_core.keys import ARRAYS, DispatchKey, keys_of
 
 
 class _AutogradBits(dict[int, int]):
-    """A tensor's mask → the Autograd key of its device, as a mask; computed at the first look-up."""
+    """A tensor's mask → the Autograd key of its device or layout, as a mask; computed at the first look-up."""
 
     #: Registers the kernels under an Autograd key; set by `methods`, because the kernels need tensors.
     register: Callable[[DispatchKey], None]
@@ -18,7 +18,9 @@ class _AutogradBits(dict[int, int]):
     def __missing__(self, mask: int) -> int:
         bit = 0
         for key in keys_of(mask & ARRAYS):
-            autograd = DispatchKey(f"Autograd{key.backend}" if key.backend else "AutogradOther")
+            own = f"Autograd{key.layout}" if key.layout and key.layout != "NestedTensor" else ""
+            usual = f"Autograd{key.backend}" if key.backend else "AutogradOther"
+            autograd = DispatchKey(own if own in DispatchKey else usual)
             prepare(autograd)
             bit |= autograd
         self[mask] = bit

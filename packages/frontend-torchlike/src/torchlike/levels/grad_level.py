@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core import frontends
-from dispatch_core.keys import ARRAYS, AUTOCAST, LAYOUTS, keys_of
+from dispatch_core.keys import ARRAYS, AUTOCAST, keys_of
 
 from ..autograd.rules.forward_rules import find_forward_rule
 from ..history.device_keys import autograd_bit
@@ -48,8 +48,6 @@ class GradLevel(TransformLevel):
         if value._dispatch_mask & NESTED:
             # A nested tensor has as many rows as before, and a level's tensor for their elements.
             return value._dispatch_data.map_values(partial(self.enter, is_captured=is_captured))
-        if is_captured and value._dispatch_mask & LAYOUTS:
-            return value  # a constant of the function: its kernels see it as it is
         return stand_for(Tracked, value, self, is_captured=is_captured)
 
     def leave(self, value: Any) -> Any:

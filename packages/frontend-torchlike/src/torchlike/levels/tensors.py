@@ -21,13 +21,14 @@ from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core import frontends
-from dispatch_core.keys import ARRAYS, LAYOUTS, keys_of
+from dispatch_core.keys import ARRAYS, LAYOUTS
 
 from ..history.device_keys import autograd_bit
 from ..history.metadata import is_plain
 from ..history.node import Leaf, Node, next_sequence
 from ..history.views import View
 from ..tensors.tensor import Tensor, bare, frontend
+from ..values.layouts import layout, layout_of
 from .stack import FRONT, TransformLevel
 
 #: The key of nested tensors: their history is that of their values, which are a level's in their place.
@@ -61,6 +62,11 @@ class LevelData:
     def dtype(self) -> Any:
         """The scalar type of the elements."""
         return self.value.dtype
+
+    @property
+    def layout(self) -> layout:
+        """The layout of the tensor below, asked for where its keys are a layout's."""
+        return layout_of(self.value)
 
     def strides(self) -> tuple[int, ...]:
         """Return the strides as the function sees them."""
@@ -104,8 +110,6 @@ _types: Final[dict[tuple[type[LevelData], int], type[LevelData]]] = {}
 def _find_type(kind: type[LevelData], keys: int) -> type[LevelData]:
     """Return the class of records of a kind for some device keys, known to the dispatcher as a type of array."""
     found = _types.get((kind, keys))
-    if keys & LAYOUTS:
-        raise make_layout_error(keys)
     if found is None:
         found = _types[kind, keys] = type(kind.__name__, (kind,), {"__slots__": (), "keys": keys})
     # The dispatcher forgets the types of a backend that is taken back.
@@ -114,12 +118,11 @@ def _find_type(kind: type[LevelData], keys: int) -> type[LevelData]:
     return found
 
 
-def make_layout_error(keys: int) -> TypeError:
-    """Return the error for a tensor with a layout key that a transform would have to make its own."""
-    layout = "jagged" if any(key.name.startswith("NestedTensor") for key in keys_of(keys & LAYOUTS)) else "sparse_coo"
+def make_layout_error(tensor: Tensor) -> TypeError:
+    """Return the error for a tensor of a layout whose components are a level's, in a call that the level has to batch."""
     return TypeError(
-        f"transforms take no arguments of layout torchlike.{layout}; they may be captured\n"
-        "Hint: transform a function of x.values(), which makes the tensor of them"
+        f"a tensor of layout {layout_of(tensor)} is made of tensors that vmap has batched, which no rule of vmap takes\n"
+        "Hint: map a function of its components, or make the tensor outside of the function"
     )
 
 
@@ -132,7 +135,8 @@ def _announce(kind: type[LevelData]) -> None:
             dtype=attrgetter("dtype"),
             strides=kind.strides if any(each.strides is not None for each in owner) else None,
             storage_offset=kind.storage_offset,
-            storage=lambda data: dc.storage_of(data.value),
+            # The memory of a layout's tensor is that of its components.
+            storage=None if kind.keys & LAYOUTS else lambda data: dc.storage_of(data.value),
             device_index=lambda data: dc.device(data.value).index,
             mutable=kind.is_mutable,
         ),
@@ -154,7 +158,9 @@ def make_data(kind: type[LevelData], value: Any, level: TransformLevel, is_captu
     """Return the record for the tensor one level below; an array becomes a tensor."""
     if not isinstance(value, Tensor):
         value = frontend.wrap(value)
-    keys = value._dispatch_mask & ARRAYS
+    mask = value._dispatch_mask
+    # The rows of a nested tensor are strided.
+    keys = (value._dispatch_data.values._dispatch_mask if mask & NESTED else mask) & ARRAYS
     found = _types.get((kind, keys))
     if found is None or frontends.find_array_type(found) is None:
         found = _find_type(kind, keys)

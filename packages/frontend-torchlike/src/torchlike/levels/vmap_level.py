@@ -4,7 +4,8 @@ Note [How a call is batched]
     A call without batched tensors goes on below as it is. One that cannot be batched is refused before anything runs
     (`refusals`), random numbers go their own way (`randomness`), and of the ways that are left the first is taken: the
     operator's batching rule; its composite, whose parts arrive one by one; the operator run for each row (`loop`). The
-    last serves composites, too, that read numbers to check them, or write rows into a tensor that they made for all.
+    last serves composites, too, that read numbers to check them, or write rows into a tensor that they made for all, and
+    calls with tensors of a layout whose kernels do not serve what a rule makes of them.
 
     A kernel that a program has registered under ``FuncTorchBatched``, a rule of the operator's author (`author_rules`) or
     another, takes the place of all of these, and answers for values and random numbers itself. It runs with the level on
@@ -13,6 +14,7 @@ Note [How a call is batched]
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary
@@ -78,7 +80,7 @@ class VmapLevel(TransformLevel):
                 if getattr(tensor, "_dispatch_mask", 0) & LAYOUTS and any(
                     map(self.owns, frontends.components_of(tensor))
                 ):
-                    raise make_layout_error(tensor._dispatch_mask)
+                    raise make_layout_error(tensor)
             with below():
                 return call_in_order(op, values)
         way = _WAYS.get(op)
@@ -100,6 +102,10 @@ class VmapLevel(TransformLevel):
             if has_program_kernel(keyset, op):
                 composite = None  # the casts of its author are of the whole operator
         if composite is None:
+            if rule is not None and has_fresh_results(op) and self._has_layouts(tensors):
+                with suppress(Exception):  # of the layout's kernels; the rows raise an error of their own
+                    return self.apply(op, rule, values)
+                rule = None
             return self.apply(op, rule or _run_rows, values)
         try:
             return composite(*values)
@@ -125,6 +131,16 @@ class VmapLevel(TransformLevel):
     def _mark(self, tensor: Any) -> Any:
         data = getattr(tensor, "_dispatch_data", None)
         return Batch(data.value) if isinstance(data, LevelData) and data.level is self else tensor
+
+    @staticmethod
+    def _has_layouts(tensors: list[Any]) -> bool:
+        """Return whether one of some tensors is of a layout, or has the rows of one."""
+        mask = 0
+        for tensor in tensors:
+            data = getattr(tensor, "_dispatch_data", None)
+            below = data.value if isinstance(data, LevelData) else tensor
+            mask |= getattr(below, "_dispatch_mask", 0)
+        return bool(mask & LAYOUTS)
 
     def _owns_one(self, tensors: list[Any]) -> bool:
         """Return whether one of some tensors is the level's."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, float16
+from dispatch_aten.dtypes import QUANTIZED, ScalarType, float16, get_default_dtype
 from dispatch_core import frontends
 from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import trim_traceback
@@ -339,7 +339,8 @@ def _make_source(self: Tensor, value: complex) -> Tensor:
     if type(data) is np.ndarray and data.dtype in _FLOATS and type(value) is float and -_LARGE < value < _LARGE:
         return put(np.array(value, data.dtype))
     make = FACTORIES["scalar_tensor"] if isinstance(value, complex) else tensor
-    return make(value, dtype=self.dtype, device=self.device)
+    dtype = get_default_dtype() if self.dtype in QUANTIZED else self.dtype
+    return make(value, dtype=dtype, device=self.device)
 
 
 #: Dtypes that hold every number below.
@@ -379,8 +380,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             _fill_number(target, value)
         return
     # A complex number may not fit, which is for the operator to say.
-    if left and source.dtype != target.dtype and source.dim() == 0 and not source.dtype.is_complex:
-        source = source.to(target.dtype)
+    dtype = target.dtype
+    if left and source.dtype != dtype and source.dim() == 0 and not source.dtype.is_complex and dtype not in QUANTIZED:
+        source = source.to(dtype)
     # Leading dimensions of size one are dropped, so that a row can be set from a matrix of one row.
     shape = _read_shape(source)
     if shape and shape[0] == 1:

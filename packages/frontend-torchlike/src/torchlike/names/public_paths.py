@@ -63,7 +63,7 @@ _FORMER: Final = {
             "functions": "arrangements frequencies matrices tensor_questions",
             "device_modules": "absent_devices",
             "tensors": "printing storages",
-            "values": "devices dtypes layouts settings size",
+            "values": "devices dtypes settings size",
         }.items()
         for name in names.split()
     },

@@ -1,9 +1,14 @@
-"""Nested tensors of lists, of strided tensors, and of their components."""
+"""Nested tensors of lists, of strided tensors, and of their components.
+
+Note [Layout by default]
+    Without a layout torch makes nested tensors of layout strided, its older one. Here there are jagged ones only, so a call
+    without a layout gives such a tensor where the rows allow it, and is refused by name where they do not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
@@ -20,14 +25,24 @@ from .tensor import NestedTensor, nest
 
 
 def _check_layout(wanted: layout | None, name: str) -> None:
-    """Refuse every layout but jagged; torch's default, strided, among them."""
-    if wanted is jagged:
-        return
-    if wanted is None or wanted is strided:
+    """Refuse every layout but jagged, which a call without a layout has as well; see Note [Layout by default]."""
+    if wanted is strided:
         raise NotImplementedError(
-            f"{name}: nested tensors of layout {strided} are not supported\nHint: pass layout={jagged}, torch's newer layout"
+            f"{name}: nested tensors of layout {strided} are not supported, there is {jagged}\nHint: pass layout={jagged},"
+            " or no layout"
         )
-    raise RuntimeError(f"Specified layout is unsupported for nested tensors: {wanted}")
+    if wanted is not None and wanted is not jagged:
+        raise RuntimeError(f"Specified layout is unsupported for nested tensors: {wanted}")
+
+
+def _refuse_rows(wanted: layout | None, name: str, found: str, words: str) -> NoReturn:
+    """Refuse rows that only a strided nested tensor holds: in torch's words where the call asks for jagged ones."""
+    if wanted is jagged:
+        raise RuntimeError(words)
+    raise NotImplementedError(
+        f"{name}: {found}, and there are nested tensors of layout {jagged} only, whose rows differ in the size of one"
+        f" dimension; torch makes one of layout {strided} here\nHint: pad the rows, or keep them in a list"
+    )
 
 
 @api_boundary
@@ -42,20 +57,21 @@ def nested_tensor(
 ) -> Tensor:
     """Return a nested tensor without history, of copies of tensors or of data (source: ``torch.nested.nested_tensor``).
 
-    The tensors have as many dimensions each, and differ in the size of at most one. Raises ``NotImplementedError`` for
-    another layout than ``torchlike.jagged``, ``RuntimeError`` for tensors that no nested tensor can have.
+    The tensors have as many dimensions each, and differ in the size of at most one. Without a layout the result is jagged,
+    too, where torch's is strided. Raises ``NotImplementedError`` for ``layout=torchlike.strided``, and without a layout for
+    rows that only such a tensor holds, ``RuntimeError`` for tensors that no nested tensor can have.
 
     >>> import torchlike
-    >>> x = nested_tensor([torchlike.ones(2, 3), torchlike.zeros(4, 3)], layout=torchlike.jagged)
-    >>> len(x), x.dim(), [row.shape for row in x.unbind()]
-    (2, 3, [torchlike.Size([2, 3]), torchlike.Size([4, 3])])
+    >>> x = nested_tensor([torchlike.ones(2, 3), torchlike.zeros(4, 3)])
+    >>> x.layout, x.dim(), [row.shape for row in x.unbind()]
+    (torchlike.jagged, 3, [torchlike.Size([2, 3]), torchlike.Size([4, 3])])
     """
     _check_layout(layout, "nested_tensor()")
     if pin_memory:
         raise NotImplementedError("nested_tensor(): pin_memory=True is not supported")
     tensors = [each if isinstance(each, Tensor) else as_tensor(each) for each in tensor_list]
     with no_grad():
-        made = _from_list(tensors, dtype, device)
+        made = _from_list(tensors, dtype, device, layout, "nested_tensor()")
     return made._require_grad() if requires_grad else made
 
 
@@ -73,12 +89,12 @@ def as_nested_tensor(
 
     >>> import torchlike
     >>> a, b = torchlike.ones(2, requires_grad=True), torchlike.ones(3, requires_grad=True)
-    >>> as_nested_tensor([a, b], layout=torchlike.jagged).sum().backward()
+    >>> as_nested_tensor([a, b]).sum().backward()
     >>> b.grad
     tensor([1., 1., 1.])
     """
     if isinstance(ts, NestedTensor):
-        if layout is not jagged:
+        if layout not in (None, jagged):
             raise RuntimeError("as_nested_tensor(): Converting between nested tensor layouts is not supported")
         moved: Tensor = ts.to(device=device, dtype=dtype)
         return moved
@@ -93,11 +109,13 @@ def as_nested_tensor(
     if not isinstance(ts, (list, tuple)) or not all(isinstance(each, Tensor) for each in ts):
         raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors ")
     _check_layout(layout, "as_nested_tensor()")
-    return _from_list(list(ts), dtype, device)
+    return _from_list(list(ts), dtype, device, layout, "as_nested_tensor()")
 
 
-def _from_list(tensors: list[Tensor], dtype: DType | None, device: DeviceLike) -> Tensor:
-    ragged = _find_ragged(tensors)
+def _from_list(
+    tensors: list[Tensor], dtype: DType | None, device: DeviceLike, wanted: layout | None, name: str
+) -> Tensor:
+    ragged = _find_ragged(tensors, wanted, name)
     values = FUNCTIONS["cat"](tensors, ragged - 1).to(device=device, dtype=dtype)
     lengths = [dc.shape(each)[ragged - 1] for each in tensors]
     ends = [0]
@@ -107,10 +125,10 @@ def _from_list(tensors: list[Tensor], dtype: DType | None, device: DeviceLike) -
     return nest(values, offsets, None, ragged, min(lengths), max(lengths))
 
 
-def _find_ragged(tensors: list[Tensor]) -> int:
+def _find_ragged(tensors: list[Tensor], wanted: layout | None, name: str) -> int:
     """Return the dimension in which tensors differ, the batch's included; the first where they are all equal."""
     if not tensors:
-        raise RuntimeError("Cannot construct a nested tensor from an empty tensor list")
+        _refuse_rows(wanted, name, "there are no rows", "Cannot construct a nested tensor from an empty tensor list")
     if any(isinstance(each, NestedTensor) for each in tensors):
         raise RuntimeError("Cannot construct a nested tensor from nested tensors")
     for what, read in (("dtype", dc.dtype), ("device", lambda each: each.device), ("dim", lambda each: each.dim())):
@@ -118,14 +136,16 @@ def _find_ragged(tensors: list[Tensor]) -> int:
             where = "be on the same device" if what == "device" else f"have the same {what}"
             raise RuntimeError(f"When constructing a nested tensor, all tensors in list must {where}")
     if not tensors[0].dim():
-        raise RuntimeError("Cannot construct a nested tensor from a list of zero-dim tensors")
+        words = "Cannot construct a nested tensor from a list of zero-dim tensors"
+        _refuse_rows(wanted, name, "the rows have no dimensions", words)
     sizes = [dc.shape(each) for each in tensors]
     found = [dim for dim, size in enumerate(sizes[0]) if any(each[dim] != size for each in sizes)]
     if len(found) > 1:
-        raise RuntimeError(
+        words = (
             "Cannot represent given tensor list as a nested tensor with the jagged layout. Note that the jagged layout only"
             " allows for a single ragged dimension. For example: (B, *, D_0, D_1, ..., D_N), with ragged * dim."
         )
+        _refuse_rows(wanted, name, f"the rows differ in the size of dimensions {found}", words)
     return found[0] + 1 if found else 1
 
 
@@ -191,16 +211,14 @@ def _begin_at_zero(ends: Tensor) -> Tensor:
 
 
 @api_boundary
-def narrow(
-    tensor: Tensor, dim: int, start: int | Tensor, length: int | Tensor, layout: layout | None = strided
-) -> Tensor:
+def narrow(tensor: Tensor, dim: int, start: int | Tensor, length: int | Tensor, layout: layout | None = None) -> Tensor:
     """Return a part of each row of a strided tensor, in its memory (source: ``torch.nested.narrow``).
 
     ``start`` and ``length`` are numbers, or have one for each row. Only ``dim=1`` and the layout ``torchlike.jagged`` are
-    supported.
+    supported, which the result has without a layout, too.
 
     >>> import torchlike
-    >>> x = narrow(torchlike.arange(6.).reshape(2, 3), 1, 0, torchlike.tensor([1, 3]), layout=torchlike.jagged)
+    >>> x = narrow(torchlike.arange(6.).reshape(2, 3), 1, 0, torchlike.tensor([1, 3]))
     >>> list(x)
     [tensor([0.]), tensor([3., 4., 5.])]
     """

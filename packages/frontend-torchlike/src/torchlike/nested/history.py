@@ -109,4 +109,9 @@ class HistoryOfValues(Tensor):
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        self._dispatch_data.values.data = self._dispatch_data.enter_gradient(value)
+        record = self._dispatch_data
+        record.values.data = record.enter_gradient(value)
+        if value.device != record.offsets.device:  # where the rows follow
+            moved = value._dispatch_data
+            parts = moved.offsets, moved.lengths, record.ragged, record.shortest, record.longest
+            self._dispatch_data, self._dispatch_mask = type(moved)(record.values, *parts), value._dispatch_mask

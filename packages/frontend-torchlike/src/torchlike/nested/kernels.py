@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.operators import ATEN_BY_NAME
+from dispatch_aten.variants import functional_of
 
-from . import normalization, pointwise, products, reductions, views
+from . import normalization, outputs, pointwise, products, reductions, views
 from .operators import Operator, Rule, refuse_operator
 
 #: Rule → the operators that it serves, all overloads of a name where no overload is named.
@@ -73,7 +74,8 @@ def find_rule(name: str) -> Rule:
     """
     tags = ATEN_BY_NAME[name].tags
     if "out" in tags:
-        return refuse_operator
+        functional = functional_of(name)
+        return outputs.write_output if functional and find_rule(functional) is not refuse_operator else refuse_operator
     found = RULES.get(name) or RULES.get(name.partition(".")[0])
     if found is not None:
         return found

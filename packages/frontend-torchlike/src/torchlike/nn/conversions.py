@@ -7,6 +7,7 @@ from typing import Any, Final, Self, cast, overload
 
 from dispatch_aten.dtypes import ScalarType, as_dtype
 from dispatch_core import Device
+from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import api_boundary
 
 from ..functions.operator_functions import FUNCTIONS
@@ -34,7 +35,9 @@ class Convertible(Tree):
                 with no_grad():
                     parameter.data = fn(parameter)
                     if parameter.grad is not None:
-                        parameter._state.grad = fn(parameter.grad)
+                        moved = fn(parameter.grad)
+                        has_layout = parameter._dispatch_mask & LAYOUTS
+                        parameter._state.grad = parameter._dispatch_data.enter_gradient(moved) if has_layout else moved
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)

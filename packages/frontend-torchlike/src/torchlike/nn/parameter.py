@@ -5,14 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from dispatch_core.keys import LAYOUTS
+
 from ..creation.factories import FACTORIES
 from ..history.views import share_memory
 from ..overriding.handling import PLAIN
 from ..tensors.arguments import check_tensor
 from ..tensors.deepcopy import copy_attributes
 from ..tensors.overriding_classes import DISABLED, DISABLED_DISPATCH
-from ..tensors.tensor import Tensor, TensorConstructor
-from ..values.layouts import refuse_layout
+from ..tensors.tensor import Tensor, TensorConstructor, wrap
+from ..values.layouts import jagged, layout_of
 
 
 class ParameterMeta(TensorConstructor):
@@ -28,7 +30,8 @@ class ParameterMeta(TensorConstructor):
 class Parameter(Tensor, metaclass=ParameterMeta):
     """A tensor that a module finds among its attributes and an optimizer trains (source: ``torch.nn.Parameter``).
 
-    Shares memory with ``data``. Of a tensor of a class that overrides functions it is one of that class.
+    Shares memory with ``data``. Of a tensor of a class that overrides functions, and of a nested one, it is
+    one of that class.
 
     >>> import torchlike
     >>> Parameter(torchlike.ones(2))
@@ -44,13 +47,15 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         if data is None:
             data = FACTORIES["empty"](0)
         check_tensor(data, "Parameter", "data")
-        kind: Any = type(data)
-        if cls is Parameter and kind is not Tensor and not type.__instancecheck__(Parameter, data) and _overrides(kind):
+        if cls is Parameter and _keeps_class(data, Parameter):
             return _make_of_class(data, requires_grad)
         self = super().__new__(cls)
-        if not data.is_sparse:  # which has a history of its own
-            refuse_layout(data, "Parameter")
-        alias = data.detach()
+        if requires_grad and data.is_quantized:
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients\n"
+                "Hint: Parameter(data, requires_grad=False)"
+            )
+        alias = _share(data)
         self._dispatch_data = alias._dispatch_data
         self._dispatch_mask = alias._dispatch_mask
         share_memory(self, alias)
@@ -76,8 +81,22 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         return f"Parameter containing:\n{super().__repr__()}"
 
 
-def _overrides(kind: Any) -> bool:
-    return kind.__torch_function__ is not DISABLED or kind.__torch_dispatch__ is not DISABLED_DISPATCH
+def _share(data: Tensor) -> Tensor:
+    """Return a tensor without history that shares memory with another one; of a layout it has the same record."""
+    if not data._dispatch_mask & LAYOUTS:
+        return data.detach()
+    alias = wrap(data._dispatch_data)
+    share_memory(alias, data)
+    return alias
+
+
+def _keeps_class(data: Tensor, wanted: type) -> bool:
+    """Return whether a parameter, or a buffer, has the class of its data: one that overrides functions, or is nested."""
+    kind: Any = type(data)
+    if kind is Tensor or type.__instancecheck__(wanted, data):
+        return False
+    overrides = kind.__torch_function__ is not DISABLED or kind.__torch_dispatch__ is not DISABLED_DISPATCH
+    return overrides or layout_of(data) is jagged
 
 
 def _make_of_class(data: Any, requires_grad: bool) -> Any:
@@ -96,8 +115,8 @@ def _make_of_class(data: Any, requires_grad: bool) -> Any:
 class Buffer(Tensor, metaclass=ParameterMeta):
     """A tensor that a module finds among its attributes, but does not train (source: ``torch.nn.Buffer``).
 
-    Shares memory with ``data``, and has its class where that overrides functions; belongs to the saved state if it is
-    ``persistent``.
+    Shares memory with ``data``, and has its class where that overrides functions, or is that of nested tensors; belongs
+    to the saved state if it is ``persistent``.
     """
 
     __slots__ = ("persistent",)
@@ -109,14 +128,12 @@ class Buffer(Tensor, metaclass=ParameterMeta):
         """Share the data of a tensor."""
         if data is not None:
             check_tensor(data, "Buffer", "data")
-            kind: Any = type(data)
-            if cls is Buffer and kind is not Tensor and not type.__instancecheck__(Buffer, data) and _overrides(kind):
+            if cls is Buffer and _keeps_class(data, Buffer):
                 made: Any = data.detach().requires_grad_(data.requires_grad)
                 made.persistent, made._is_buffer = persistent, True
                 return made
-            refuse_layout(data, "Buffer")
         self = super().__new__(cls)
-        alias = FACTORIES["empty"](0) if data is None else data.detach()
+        alias = FACTORIES["empty"](0) if data is None else _share(data)
         self._dispatch_data, self._dispatch_mask = alias._dispatch_data, alias._dispatch_mask
         self.persistent = persistent
         share_memory(self, alias)

@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
-from .fallback import quantized_fallback
+from ..names.lazy_names import load_names
 
-__all__ = ["quantized_fallback"]
+_NAMES = {
+    "fallback": "quantized_fallback",
+    "packed": "Conv2dPackedParamsBase Conv3dPackedParamsBase EmbeddingPackedParamsBase LinearPackedParamsBase",
+}
+
+_late, __getattr__, __dir__ = load_names(__name__, _NAMES)
+
+__all__ = [
+    "Conv2dPackedParamsBase",
+    "Conv3dPackedParamsBase",
+    "EmbeddingPackedParamsBase",
+    "LinearPackedParamsBase",
+    "quantized_fallback",
+]

@@ -45,7 +45,8 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: DType) -
     """Return ``round(input / scale) + zero_point`` in a quantized dtype, the nearest number where there is none.
 
     ``input`` is a tensor of float32, or a list of them with tensors of as many scales and zero points. Raises
-    ``RuntimeError`` for another dtype, and for a zero point that the dtype does not have. Source: ``torch.quantize_per_tensor``.
+    ``RuntimeError`` for another dtype, and for a zero point that the dtype does not have.
+    Source: ``torch.quantize_per_tensor``.
 
     >>> import torchlike
     >>> quantize_per_tensor(torchlike.tensor([-1., 0., 1.26]), 0.1, 10, torchlike.quint8).int_repr()

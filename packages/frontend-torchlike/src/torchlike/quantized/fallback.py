@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any, Final, NoReturn, Self
 
 from dispatch_core import frontends
+from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import warn_caller
 
 from ..tensors.tensor import Tensor
@@ -91,8 +92,9 @@ def compute_dequantized(op: Any, *values: Any) -> Any:
     return compute(op, values)
 
 
-def compute(op: Any, values: tuple[Any, ...], quantize: Any = None) -> Any:
+def compute(op: Any, values: tuple[Any, ...], quantize: Any = None, *, in_blocks: bool = False) -> Any:
     """Compute with numbers, silently; ``quantize`` makes the results, with the parameters of the first tensor if None."""
+    dequantize = numbers.dequantize_in_blocks if in_blocks else numbers.dequantize
     signature = frontends.call_signature(op)
     numbers_of: dict[int, Tensor] = {}
 
@@ -101,7 +103,7 @@ def compute(op: Any, values: tuple[Any, ...], quantize: Any = None) -> Any:
             return [enter(each) for each in value]
         if not is_quantized(value):
             return value
-        return numbers_of.setdefault(id(value), numbers.dequantize(record_of(value)))
+        return numbers_of.setdefault(id(value), dequantize(record_of(value)))
 
     given = [enter(each) for each in values]
     positional, named = signature.split(tuple(given))
@@ -109,7 +111,7 @@ def compute(op: Any, values: tuple[Any, ...], quantize: Any = None) -> Any:
     first = record_of(next(iter(quantized_in(values))))
     written = [i for i, each in enumerate(signature.parameters) if each.writes and is_quantized(values[i])]
     for i in written:
-        _write(values[i], given[i])
+        _write(values[i], given[i], quantize)
     results = []
     for result, made in zip(signature.results, signature.unpack(found), strict=True):
         if result.kind == "self":
@@ -122,7 +124,7 @@ def compute(op: Any, values: tuple[Any, ...], quantize: Any = None) -> Any:
 
 
 def _leave(value: Any, first: Quantized, quantize: Any) -> Any:
-    if not isinstance(value, Tensor) or is_quantized(value) or not value.is_floating_point():
+    if not isinstance(value, Tensor) or value._dispatch_mask & LAYOUTS or not value.is_floating_point():
         return value
     if first.axis is not None and value.shape != first.integers.shape:
         raise RuntimeError(
@@ -132,11 +134,11 @@ def _leave(value: Any, first: Quantized, quantize: Any) -> Any:
     return quantize(value) if quantize is not None else numbers.requantize(value, first)
 
 
-def _write(tensor: Tensor, values: Tensor) -> None:
+def _write(tensor: Tensor, values: Tensor, quantize: Any) -> None:
     """Write numbers into a quantized tensor, with its own parameters."""
     record = record_of(tensor)
     if values.shape != record.integers.shape:  # of an `out=` that was resized
         record.integers.resize_(values.shape)
-    made = numbers.requantize(values, record)
+    made = numbers.requantize(values, record) if quantize is None else quantize(values)
     record.integers.copy_(record_of(made).integers)
     tensor._count_write()

@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core import frontends
 from dispatch_core.keys import DispatchKey
 
 from ..history.grad_mode import no_grad
-from . import movements, writing
+from . import arithmetic, movements, writing
 from .fallback import compute_dequantized
 
 Rule = Callable[..., Any]
@@ -34,6 +35,27 @@ _RULES: Final[dict[Rule, str]] = {
     ),
     movements.rearrange: "transpose_ swapaxes_ swapdims_ t_ unsqueeze_",
     movements.squeeze_in_place: "squeeze_",
+    arithmetic.limit: "relu relu_ relu6 relu6_ hardtanh.default hardtanh_ clamp.default clip.default",
+    arithmetic.apply: ("leaky_relu leaky_relu_ sigmoid.default tanh.default hardsigmoid threshold.default"),
+    arithmetic.calculate: "grid_sampler_2d grid_sampler",
+    arithmetic.calculate_singly: "gelu.default gelu_",
+    arithmetic.deviate: "std.default std.dim std.correction",
+    arithmetic.take_mean: "mean",
+    arithmetic.compare: "eq ne lt le gt ge not_equal greater greater_equal less less_equal",
+    arithmetic.choose: (
+        "max_pool1d max_pool2d max_pool3d upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d"
+        " _upsample_nearest_exact2d _upsample_nearest_exact3d"
+    ),
+    arithmetic.average: (
+        "avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool2d"
+        " _adaptive_avg_pool3d"
+    ),
+    arithmetic.interpolate: "upsample_bilinear2d",
+    arithmetic.join: " ".join(
+        f"{name}.default" for name in "cat concat concatenate stack hstack vstack dstack".split()
+    ),
+    arithmetic.write_number: "masked_fill masked_fill_ constant_pad_nd",
+    arithmetic.put: "index_put index_put_ _index_put_impl_",
     writing.copy: "copy_",
     writing.fill: "fill_",
     writing.convert: "_to_copy to type_as",
@@ -43,14 +65,21 @@ _RULES: Final[dict[Rule, str]] = {
 RULES: Final = {name: rule for rule, names in _RULES.items() for name in names.split()}
 
 
-def find_rule(name: str) -> Rule:
-    """Return the rule for an overload; the fallback where there is none.
+def find_rule(name: str) -> Rule | None:
+    """Return the rule for an overload, None where the fallback computes it.
 
-    >>> find_rule("transpose.int").__name__, find_rule("add.Tensor").__name__
-    ('move_whole', 'compute_dequantized')
+    >>> find_rule("transpose.int").__name__, find_rule("add.Tensor")
+    ('move_whole', None)
     """
     base, _, overload = name.partition(".")
-    return RULES.get(f"{base}.{overload or 'default'}") or RULES.get(base) or compute_dequantized
+    return RULES.get(f"{base}.{overload or 'default'}") or RULES.get(base)
+
+
+def _compute(op: Any, *args: Any, **kwargs: Any) -> Any:
+    """Compute an operator of any namespace without a rule; see `fallback`."""
+    parameters = frontends.call_signature(op).parameters
+    with no_grad():
+        return compute_dequantized(op, *args, *(kwargs[each.name] for each in parameters[len(args) :]))
 
 
 class _RuleFactory(dc.KernelFactory):
@@ -58,8 +87,10 @@ class _RuleFactory(dc.KernelFactory):
     answers_for_results = True
 
 
-def _make_factory(name: str) -> dc.KernelFactory:
+def _make_factory(name: str) -> dc.KernelFactory | None:
     rule = find_rule(name)
+    if rule is None:
+        return None
 
     def make(op: Any, keyset: Any) -> Any:
         run = partial(rule, op)
@@ -79,7 +110,9 @@ def register(key: DispatchKey) -> None:
     with dc.registry.transaction(level="backend"):
         library = dc.Library("aten", "IMPL", key.name)
         library.impl_lazily(_make_factory)
-        _libraries.append(library)
+        others = dc.Library("_", "IMPL")
+        others.fallback(_compute, key.name)
+        _libraries.extend([library, others])
 
 
 _libraries: Final[list[dc.Library]] = []

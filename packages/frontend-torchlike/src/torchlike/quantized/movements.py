@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import dispatch_core as dc
+from dispatch_core import frontends
 
 from ..tensors.tensor import Tensor
 from .tensor import Quantized, become, is_quantized, record_of, with_integers, wrap_quantized
@@ -28,8 +29,6 @@ def refuse_channels() -> NoReturn:
 
 def call(op: Any, values: tuple[Any, ...]) -> Any:
     """Run an operator with all its arguments in the order of the schema."""
-    from dispatch_core import frontends
-
     positional, named = frontends.call_signature(op).split(values)
     return op(*positional, **named)
 
@@ -80,10 +79,15 @@ def keep(op: Any, *values: Any) -> Any:
     return found
 
 
+def rearrange_integers(op: Any, self: Tensor, record: Quantized, found: Tensor) -> Tensor:
+    """Return the tensor that an operator wrote to in place, or a new one of its integers."""
+    return become(self, record) if found is record.integers else with_integers(record, found)
+
+
 def rearrange(op: Any, self: Tensor, *rest: Any) -> Tensor:
     """Give a tensor another view of its integers, in place."""
-    found = record_of(move(_FUNCTIONAL[op.packet.name](), self, *rest))
-    return become(self, found)
+    found = move(_FUNCTIONAL[op.packet.name.rpartition("::")[2]](), self, *rest)
+    return become(self, record_of(found))
 
 
 _FUNCTIONAL = {

@@ -30,7 +30,7 @@ def invert(scale: float) -> float:
 
 
 def saturate(values: Tensor, dtype: ScalarType) -> Tensor:
-    """Return rounded numbers as integers, the nearest ones where there are none; NaN is the greatest, of 32 bits the least."""
+    """Return rounded numbers as integers, the nearest where there is none; NaN is the greatest, of 32 bits the least."""
     low, high = dtype.bounds
     if dtype is ScalarType.QInt32:
         values = values.double()
@@ -47,6 +47,8 @@ def quantize_numbers(x: Tensor, scale: float, zero_point: int, dtype: ScalarType
 
 def quantize_in_blocks(x: Tensor, scale: float, zero_point: int, dtype: ScalarType) -> Tensor:
     """Return the integers as operators that compute in blocks do; see Note [Rounding of quantized numbers]."""
+    if dtype is ScalarType.QInt32:
+        return quantize_numbers(x, scale, zero_point, dtype)
     return saturate((x * invert(scale)).round() + float(zero_point), dtype)
 
 
@@ -80,6 +82,15 @@ def dequantize(record: Quantized) -> Tensor:
     scales, zero_points = (spread(each, record.axis, integers.dim()) for each in (record.scale, record.zero_point))
     away = integers.to(_FLOAT) - zero_points.to(_FLOAT)
     return away * scales.to(_FLOAT) if zero_points.is_floating_point() else (away.double() * scales).to(_FLOAT)
+
+
+def dequantize_in_blocks(record: Quantized) -> Tensor:
+    """Return the numbers as operators that compute in blocks do: product and sum are rounded once."""
+    if record.axis is not None:
+        return dequantize(record)
+    scale = np.float32(record.scale)
+    offset = float(scale * np.float32(-record.zero_point))
+    return (record.integers.double() * float(scale) + offset).to(_FLOAT)
 
 
 def requantize(x: Tensor, record: Quantized) -> Tensor:

@@ -9,7 +9,6 @@ Note [Quantized tensors]
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
@@ -24,6 +23,7 @@ from ..tensors.printing import add_notes, write_elements
 from ..tensors.tensor import Tensor, wrap
 from ..values.layouts import LayoutData, layout, strided
 from ..values.qschemes import per_channel_affine, per_channel_affine_float_qparams, per_tensor_affine, qscheme
+from .schemas import SCHEMAS
 
 
 @dataclass(slots=True, frozen=True)
@@ -61,15 +61,6 @@ class Quantized(LayoutData):
             body = write_elements(read_printable(dequantize(self)), len("tensor(")) if tensor.numel() else "[]"
         return add_notes("tensor(" + body, notes, len("tensor("))
 
-    def deep_copy(self, tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
-        """Return a copy with integers and parameters of its own."""
-        scale, zero_point = copy.deepcopy((self.scale, self.zero_point), memo)
-        return wrap_quantized(copy.deepcopy(self.integers, memo), scale, zero_point, self.dtype, self.axis)
-
-    def reduce(self, tensor: Tensor) -> tuple[Any, ...]:
-        """Return the components of a pickled tensor."""
-        return wrap_quantized, (self.integers, self.scale, self.zero_point, self.dtype, self.axis)
-
 
 QUANTIZED_LAYOUT: Final = TensorLayout(
     "Quantized",
@@ -79,26 +70,20 @@ QUANTIZED_LAYOUT: Final = TensorLayout(
     dtype=lambda record: record.dtype,
     strides=lambda record: dc.strides(record.integers),
     hint="x.dequantize() has the numbers, and x.int_repr() the integers",
+    composes=[f"quantized::{name}" for name in SCHEMAS],
 )
 
 
-class _Covered(dict[DispatchKey, bool]):
-    """The Quantized keys that have kernels, which they get when the first of their tensors is made."""
+@QUANTIZED_LAYOUT.for_each_key
+def _register(key: DispatchKey) -> None:
+    """Register the kernels under the Quantized key of a device, where the first of its tensors is made."""
+    from .kernels import register  # whose rules make quantized tensors
 
-    def __missing__(self, key: DispatchKey) -> bool:
-        from .kernels import register  # whose rules make quantized tensors
-
-        register(key)
-        self[key] = True
-        return True
-
-
-COVERED: Final = _Covered()
+    register(key)
 
 
 def wrap_quantized(integers: Tensor, scale: Any, zero_point: Any, dtype: ScalarType, axis: int | None = None) -> Tensor:
     """Return the quantized tensor of these components, which are not looked at."""
-    assert COVERED[QUANTIZED_LAYOUT.key_for(integers)]
     record = QUANTIZED_LAYOUT.make(integers=integers, scale=scale, zero_point=zero_point, dtype=dtype, axis=axis)
     return wrap(record)
 

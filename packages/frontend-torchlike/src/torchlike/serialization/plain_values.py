@@ -16,6 +16,7 @@ import dispatch_core as dc
 from ..values.size import Size
 from .arrays import check_numbers
 from .hashed_keys import check_key
+from .nested_tensors import DimRange
 from .opcodes import Global
 
 #: Factories that a defaultdict may have.
@@ -183,5 +184,5 @@ def set_state(value: Any, state: Any) -> None:
         _set_namespace(value, state)
     elif type(value) is OrderedDict:
         _set_metadata(value, state)
-    else:
+    elif type(value) is not DimRange:
         raise ValueError("attributes are set on what is no state_dict")

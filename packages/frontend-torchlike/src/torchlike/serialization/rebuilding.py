@@ -22,6 +22,7 @@ from ..tensors.tensor import Tensor
 from .archive import Archive
 from .arrays import LARGEST_ALIGNMENT, STORAGE_CLASSES, FileStorage, Placed, check_numbers, complete
 from .locations import Locator
+from .nested_tensors import MODULE, DimRange, is_nested, own_attributes, rebuild_nested
 from .opcodes import Global
 from .settings import is_data_skipped
 from .sources import Bytes
@@ -33,7 +34,7 @@ STORAGES: Final = {
     "torch.storage.UntypedStorage": ScalarType.Byte,
 }
 #: Classes of tensors by torch's names.
-CLASSES: Final = ("torch.Tensor", "torch.nn.parameter.Parameter")
+CLASSES: Final = ("torch.Tensor", "torch.nn.parameter.Parameter", f"{MODULE}.NestedTensor")
 _PREFIX: Final = "torch._utils._rebuild_"
 
 
@@ -101,6 +102,8 @@ class Rebuilder:
             f"{_PREFIX}tensor_v3": self._rebuild_tensor_v3,
             f"{_PREFIX}wrapper_subclass": self._rebuild_wrapper,
             "torch.serialization._get_layout": read_layout,
+            f"{MODULE}._rebuild_njt": rebuild_nested,
+            "torch._dynamo.decorators._DimRange": DimRange,
         }
 
     def load_storage(self, identity: Any) -> SavedStorage:
@@ -275,6 +278,8 @@ def set_tensor_attributes(tensor: Tensor, state: Any) -> Tensor:
             setattr(tensor, name, value)
     if not isinstance(state, dict) or not all(type(name) is str for name in state):
         raise ValueError("a tensor's attributes have no names")
+    if is_nested(tensor):
+        state = own_attributes(state)
     if state.get("_is_buffer") is True and type(state.get("persistent")) is bool:
         state = dict(state)
         del state["_is_buffer"]

@@ -27,6 +27,7 @@ from ..values.size import Size
 from .arrays import find_dtype
 from .classes import list_allowed, make_bare, set_attributes, take_apart
 from .hashed_keys import check_key
+from .nested_tensors import is_nested, put_nested_together, take_nested_apart
 from .places import join
 from .refusals import shorten
 from .sparse_tensors import is_sparse, put_sparse_together, take_sparse_apart
@@ -65,7 +66,7 @@ class Encoder:
         if self._depth > _DEEPEST:
             raise _refuse_depth(place)
         try:
-            if isinstance(value, (Tensor, np.ndarray, np.generic)) and not is_sparse(value):
+            if isinstance(value, (Tensor, np.ndarray, np.generic)) and not (is_sparse(value) or is_nested(value)):
                 node = self._nodes[id(value)] = self._describe(value, place)
                 node.update(self._encode_attributes(value, place))
             else:
@@ -80,8 +81,9 @@ class Encoder:
         return node
 
     def _encode_object(self, value: Any, place: str) -> dict[str, Any]:
-        if is_sparse(value):
-            taken = take_sparse_apart(value, lambda component, name: self.encode(component, join(place, name)))
+        if is_sparse(value) or is_nested(value):
+            take_apart_ = take_sparse_apart if is_sparse(value) else take_nested_apart
+            taken = take_apart_(value, lambda component, name: self.encode(component, join(place, name)))
             return taken | self._encode_attributes(value, place)
         for name, kind in _SEQUENCES.items():
             if type(value) is kind:
@@ -204,6 +206,8 @@ class Decoder:
             return dc.Device.parse(content)
         if kind == "sparse_coo":
             return put_sparse_together(node, self.decode)
+        if kind == "jagged":
+            return put_nested_together(node, self.decode)
         if kind in ("str", "int"):
             return {"str": str, "int": int}[kind](content)
         return self._make(node)

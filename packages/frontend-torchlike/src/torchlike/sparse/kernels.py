@@ -22,7 +22,7 @@ from ..history.grad_mode import no_grad
 from . import arithmetic, components, joining, products, reductions, refusals
 from .mixed_layouts import RESULTS
 from .refusals import read_layouts, refuse_layouts, refuse_operator
-from .tensor import COVERED
+from .tensor import COO
 
 Rule = Callable[..., Any]
 #: Functions of one element that keep zeros, and have a form in place.
@@ -114,6 +114,10 @@ def _make_factory(name: str) -> dc.KernelFactory | None:
     return _RuleFactory(make, in_order=True)
 
 
+_libraries: Final[list[dc.Library]] = []
+
+
+@COO.for_each_key
 def register(key: DispatchKey) -> None:
     """Register the kernels under the Sparse key of a device."""
     # Below the program's registrations, whether made before or after it uses sparse tensors.
@@ -121,7 +125,3 @@ def register(key: DispatchKey) -> None:
         library = dc.Library("aten", "IMPL", key.name)
         library.impl_lazily(_make_factory)
         _libraries.append(library)
-
-
-_libraries: Final[list[dc.Library]] = []
-COVERED.register = register

@@ -8,7 +8,7 @@ from typing import Any
 import dispatch_core as dc
 
 from ..tensors.tensor import Tensor
-from ..values.layouts import strided
+from ..values.layouts import refuse_layout, strided
 from .construction import to_sparse
 from .operators import coalesce, ops
 from .tensor import expect_sparse, is_sparse, record_of
@@ -40,7 +40,7 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
     """
     if not is_sparse(self):
         if self.layout is not strided:
-            self._dispatch_data.refuse("to_dense()")
+            refuse_layout(self, "to_dense()")
         return self if dtype is None else self.to(dtype)
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_to_dense\nHint: to_dense().to(dtype)")

@@ -10,15 +10,14 @@ Note [Sparse tensors]
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core.frontends import TensorLayout
-from dispatch_core.keys import DispatchKey
 
 from ..creation.factories import FACTORIES, as_tensor
 from ..functions.operator_functions import FUNCTIONS
@@ -116,24 +115,8 @@ COO = TensorLayout(
 )
 
 
-class _Covered(dict[DispatchKey, bool]):
-    """The Sparse keys that have kernels, which they get when the first of their tensors is made."""
-
-    #: Gives a key its kernels; set by `kernels`, whose rules make sparse tensors.
-    register: Callable[[DispatchKey], None]
-
-    def __missing__(self, key: DispatchKey) -> bool:
-        self.register(key)
-        self[key] = True
-        return True
-
-
-COVERED: Final = _Covered()
-
-
 def wrap_coo(indices: Tensor, values: Tensor, size: Sequence[int], is_coalesced: bool = False) -> Tensor:
     """Return the sparse tensor of these components, which are not looked at; one element is always coalesced."""
-    assert COVERED[COO.key_for(values)]
     known = is_coalesced or dc.shape(indices)[1] < 2
     return wrap(COO.make(indices=indices, values=values, size=tuple(size), is_coalesced=known))
 

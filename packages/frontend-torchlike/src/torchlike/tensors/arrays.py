@@ -33,7 +33,7 @@ from ..history.grad_mode import is_grad_enabled
 from ..history.views import share_memory
 from ..values.argument_types import DeviceLike
 from ..values.devices import as_device
-from ..values.layouts import refuse_layout
+from ..values.layouts import answer, refuse_layout
 from .overriding_classes import is_wrapper, read_slots
 from .tensor import Tensor, frontend, wrap
 
@@ -405,7 +405,7 @@ def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
     kind = type(tensor)
     state: Any = tensor.__dict__ or None
     if tensor._dispatch_mask & LAYOUTS:
-        return (*tensor._dispatch_data.reduce(tensor), state)
+        return (*answer(tensor, "reduce")(tensor), state)
     if kind is not Tensor:
         if slots := read_slots(tensor):
             state = state, slots

@@ -18,6 +18,7 @@ from dispatch_core.keys import AUTOGRAD, LAYOUTS
 
 from ..history.grad_mode import no_grad
 from ..history.view_chains import replay
+from ..values.layouts import answer
 from .arrays import find_owner, give_class, is_recording, read_elements
 from .overriding_classes import is_wrapper, read_slots
 from .tensor import Tensor, wrap
@@ -38,7 +39,7 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     if known is not None:
         return known
     if tensor._dispatch_mask & LAYOUTS:
-        made: Tensor = tensor._dispatch_data.deep_copy(tensor, memo)
+        made: Tensor = answer(tensor, "deep_copy")(tensor, memo)
         memo[id(tensor)] = made
         return copy_attributes(tensor, made, memo)
     if type(tensor) is not Tensor and is_wrapper(tensor):

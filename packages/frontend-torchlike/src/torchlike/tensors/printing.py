@@ -25,6 +25,7 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core.keys import LAYOUTS
 
 from ..history.transforms import FRONT
+from ..values.layouts import answer
 from .arrays import read_printable
 from .overriding_classes import ENTERED, ask
 from .tensor import Tensor
@@ -130,7 +131,7 @@ def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
     """Return the text of a tensor, with ``tensor_contents`` in the place of its elements."""
     tensor = inp
     if tensor._dispatch_mask & _RECORDS:
-        text: str = tensor._dispatch_data.to_text(tensor)
+        text: str = answer(tensor, "to_text")(tensor)
         return text
     kind: Any = type(tensor)
     is_plain = kind is Tensor or "_text_of_subclasses" in vars(kind)

@@ -16,7 +16,7 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_aten.shapes import is_contiguous
 from dispatch_core import frontends
 from dispatch_core.frontends import CAPTURING, PLACES, Frontend, register_frontend
-from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
+from dispatch_core.keys import AUTOGRAD, LAYOUTS, backend_arrays
 from dispatch_core.tracebacks import trim_traceback
 
 from ..history.captures import current_part, see
@@ -41,10 +41,7 @@ else:
 
 _ndarray: Final[Any] = np.ndarray
 #: The keys of a device's tensors, of all layouts.
-_META, _CPU = (
-    sum(DispatchKey[f"{prefix}{backend}"] for prefix in ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor"))
-    for backend in ("Meta", "CPU")
-)
+_META, _CPU = backend_arrays("Meta"), backend_arrays("CPU")
 
 
 class TensorConstructor(type):

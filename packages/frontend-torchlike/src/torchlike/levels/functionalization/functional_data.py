@@ -20,29 +20,29 @@ from ..tensors import LevelData, make_data
 class Functional(LevelData):
     """The data of a tensor under `functionalize`: a value, and the layout that the program sees."""
 
-    __slots__ = ("layout",)
+    __slots__ = ("meta",)
     is_mutable = False
 
-    layout: TensorMeta
+    meta: TensorMeta
 
     def strides(self) -> tuple[int, ...]:
         """Return the strides as the program sees them."""
-        return self.layout.strides
+        return self.meta.strides
 
     def storage_offset(self) -> int:
         """Return the offset of the first element as the program sees it."""
-        return self.layout.storage_offset
+        return self.meta.storage_offset
 
     @property
     def is_displaced(self) -> bool:
         """Return whether the value has other strides than the program sees."""
-        return dc.strides(self.value) != self.layout.strides
+        return dc.strides(self.value) != self.meta.strides
 
     def with_data(self, data: Functional) -> Functional:
         """Return the record of another value in the same place."""
-        if data.layout.shape != self.layout.shape:
+        if data.meta.shape != self.meta.shape:
             return data
-        return make_functional(data.value, data.level, self.layout)
+        return make_functional(data.value, data.level, self.meta)
 
     def to_text(self, tensor: Tensor) -> str:
         """Return the text of the tensor, in torch's layout."""
@@ -52,14 +52,14 @@ class Functional(LevelData):
 def make_functional(value: Any, level: TransformLevel, layout: TensorMeta | None = None) -> Functional:
     """Return the record for a value, which has the layout unless another one is given."""
     data: Any = make_data(Functional, value, level, is_captured=False)
-    data.layout = describe(data.value) if layout is None else layout
+    data.meta = describe(data.value) if layout is None else layout
     return data
 
 
 def describe(tensor: Any) -> TensorMeta:
     """Return the description of a tensor, by which shape rules tell the layouts of others."""
     if isinstance(data := getattr(tensor, "_dispatch_data", tensor), Functional):
-        return data.layout
+        return data.meta
     return TensorMeta(
         tuple(dc.shape(tensor)), tuple(dc.strides(tensor)), dc.dtype(tensor), dc.storage_offset(tensor) or 0
     )

@@ -136,7 +136,7 @@ class FunctionalLevel(TransformLevel):
         data: Functional = self.enter(tensor)._dispatch_data
         if not data.is_displaced:
             return data.value
-        strides = data.layout.strides
+        strides = data.meta.strides
         order = sorted(range(len(strides)), key=lambda dim: -strides[dim])
         back = sorted(range(len(order)), key=order.__getitem__)
         with below():
@@ -324,10 +324,10 @@ class FunctionalLevel(TransformLevel):
         self._parts.check_write(inner)
         self._outside.note_write(inner)
         data: Functional = inner._dispatch_data
-        is_resized = layout is not None and layout.shape != data.layout.shape
+        is_resized = layout is not None and layout.shape != data.meta.shape
         before, self._is_rebinding = self._is_rebinding, True
         try:
-            rebind(inner, make_functional(value, self, layout if is_resized else data.layout))
+            rebind(inner, make_functional(value, self, layout if is_resized else data.meta))
         finally:
             self._is_rebinding = before
         inner._count_write()

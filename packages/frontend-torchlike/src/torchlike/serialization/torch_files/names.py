@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 from ...names.lazy_names import MissingNameError
 from ...names.torch_homes import find_home, list_own_modules
 from ...names.torch_modules import MODULES
+from ..nested_tensors import MODULE
 from ..refusals import NotSavedError
 
 
@@ -34,6 +35,7 @@ _RENAMED: Final = {
     Name("dispatch_aten.dtypes", "ScalarType"): Name("torch", "dtype"),
     Name("dispatch_core.devices", "Device"): Name("torch", "device"),
     Name("dispatch_aten.generator", "Generator"): Name("torch", "Generator"),
+    Name("torchlike.nested.tensor", "NestedTensor"): Name(MODULE, "NestedTensor"),
 }
 _OURS: Final = {f"{name.module}.{name.name}": own for own, name in _RENAMED.items()}
 #: A name of torch's own parts that pickles have → the object of ours that is asked for in its place.

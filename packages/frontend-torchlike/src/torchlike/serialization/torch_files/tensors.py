@@ -37,6 +37,7 @@ from ...values.dtypes import memory_format
 from ...values.layouts import layout, refuse_layout
 from ..arrays import STORAGE_CLASSES, numpy_dtype
 from ..memory import find_place
+from ..nested_tensors import MODULE, is_nested, list_arguments
 from ..sources import as_bytes
 from ..sparse_tensors import is_sparse
 from .names import Name, make_name
@@ -53,6 +54,7 @@ _NAMES: Final = {
         " _rebuild_meta_tensor_no_storage _rebuild_sparse_tensor _rebuild_wrapper_subclass",
         "torch._tensor": "_rebuild_from_type_v2",
         "torch.serialization": "_get_layout",
+        MODULE: "_rebuild_njt NestedTensor",
     }.items()
     for name in names.split()
 }
@@ -121,13 +123,13 @@ class SavedTensors:
         state = dict(attributes)
         if is_wrapper(value):
             del state[WRAPPED]
-        if isinstance(value, Parameter):
+        if isinstance(value, Parameter) and not is_nested(value):  # which says so by an attribute
             arguments: tuple[Any, ...] = value.detach(), value.requires_grad, OrderedDict()
             if state:
                 return _NAMES["_rebuild_parameter_with_state"], (*arguments, state)
             return _NAMES["_rebuild_parameter"], arguments, *later
-        kind = type(value)
-        if isinstance(value, Buffer) and issubclass(kind, Buffer):  # not of another class
+        kind: Any = _NAMES["NestedTensor"] if is_nested(value) else type(value)
+        if isinstance(value, Buffer) and isinstance(kind, type) and issubclass(kind, Buffer):  # not of another class
             kind, state = Tensor, state | {"persistent": value.persistent, "_is_buffer": True}
         call = self._call(value)
         if value.requires_grad and is_sparse(value):
@@ -144,6 +146,8 @@ class SavedTensors:
             record = value._dispatch_data
             parts = record.indices, record.values.detach(), value.shape, record.is_coalesced
             return _NAMES["_rebuild_sparse_tensor"], (value.layout, parts)
+        if is_nested(value):
+            return _NAMES["_rebuild_njt"], (list_arguments(value),)
         refuse_layout(value, "save()")
         if is_wrapper(value):
             sizes = tuple(value.shape), tuple(value.stride()), value.storage_offset()

@@ -1,0 +1,166 @@
+"""Packed parameters: quantized weights as the operators multiply with them (source: torch's classes of the same names)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dispatch_aten.dtypes import ScalarType
+
+from ..tensors.tensor import Tensor
+from .tensor import Quantized, is_quantized, record_of, wrap_quantized
+
+
+class PackedParams:
+    """A weight, and perhaps a bias; a copy or a pickle has the tensors that were packed."""
+
+    __module__ = "torchlike.quantized"
+    _wanted: ClassVar[tuple[ScalarType, ...]] = (ScalarType.QInt8,)
+
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+        if not is_quantized(weight) or weight.dtype not in self._wanted:
+            raise RuntimeError(
+                f"{type(self).__name__}: expected a weight of dtype {' or '.join(map(repr, self._wanted))}, but got"
+                f" {weight.dtype!r}\nHint: quantize_per_tensor() makes one"
+            )
+        record = record_of(weight.clone())
+        scale = record.scale.float().double() if isinstance(record.scale, Tensor) else float(np.float32(record.scale))
+        if self._wanted == (ScalarType.QUInt8,):
+            scale = record.scale
+        self._weight = wrap_quantized(record.integers, scale, record.zero_point, record.dtype, record.axis)
+        self._bias = None if bias is None else bias.detach().to(ScalarType.Float)
+        self._cache: Any = None
+
+    def unpack(self) -> tuple[Tensor, Tensor | None]:
+        """Return the weight and the bias."""
+        return self._weight, self._bias
+
+    def weight(self) -> Tensor:
+        """Return the weight."""
+        return self._weight
+
+    def bias(self) -> Tensor | None:
+        """Return the bias."""
+        return self._bias
+
+    def set_bias(self, bias: Tensor | None) -> None:
+        """Replace the bias."""
+        self._bias = bias
+
+    @property
+    def record(self) -> Quantized:
+        """The record of the weight."""
+        return record_of(self._weight)
+
+    def zero_points(self) -> Any:
+        """Return the zero points of the weight, None where all are zero."""
+        found = self.record.zero_point
+        return (
+            None
+            if (isinstance(found, Tensor) and not found.any()) or (not isinstance(found, Tensor) and not found)
+            else found
+        )
+
+    def __reduce__(self) -> Any:
+        return type(self), self.unpack()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({tuple(self._weight.shape)}, {self._weight.qscheme()!r})"
+
+
+class LinearPackedParamsBase(PackedParams):
+    """The weight of a linear layer, of ``(outputs, inputs)``."""
+
+    __module__ = "torchlike.quantized"
+
+    def columns(self) -> tuple[Tensor, Any]:
+        """Return the integers as float32 of ``(inputs, outputs)``, and the zero points, kept from the first call on."""
+        if self._cache is None:
+            self._cache = self.record.integers.to(ScalarType.Float).t().contiguous(), self.zero_points()
+        found: tuple[Tensor, Any] = self._cache
+        return found
+
+
+class ConvPackedParamsBase(PackedParams):
+    """The weight of a convolution, and how it is applied; of one dimension as of two."""
+
+    __module__ = "torchlike.quantized"
+
+    def __init__(
+        self,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: list[int],
+        padding: list[int],
+        output_padding: list[int],
+        dilation: list[int],
+        groups: int,
+        transpose: bool,
+    ) -> None:
+        super().__init__(weight, bias)
+        self._sizes = [*stride], [*padding], [*output_padding], [*dilation]
+        self._groups, self._transpose = groups, transpose
+
+    def stride(self) -> list[int]:
+        """Return the steps of the window."""
+        return self._sizes[0]
+
+    def padding(self) -> list[int]:
+        """Return the padding."""
+        return self._sizes[1]
+
+    def output_padding(self) -> list[int]:
+        """Return the padding of a transposed convolution's output."""
+        return self._sizes[2]
+
+    def dilation(self) -> list[int]:
+        """Return the steps within the window."""
+        return self._sizes[3]
+
+    def groups(self) -> int:
+        """Return the number of groups of channels."""
+        return self._groups
+
+    def transpose(self) -> bool:
+        """Return whether the convolution is transposed."""
+        return self._transpose
+
+    def filters(self) -> tuple[Tensor, Any]:
+        """Return the integers as float32, and the zero points, kept from the first call on."""
+        if self._cache is None:
+            self._cache = self.record.integers.to(ScalarType.Float), self.zero_points()
+        found: tuple[Tensor, Any] = self._cache
+        return found
+
+    def __reduce__(self) -> Any:
+        return type(self), (*self.unpack(), *self._sizes, self._groups, self._transpose)
+
+
+class Conv2dPackedParamsBase(ConvPackedParamsBase):
+    """The weight of a convolution over one or two dimensions."""
+
+    __module__ = "torchlike.quantized"
+
+
+class Conv3dPackedParamsBase(ConvPackedParamsBase):
+    """The weight of a convolution over three dimensions."""
+
+    __module__ = "torchlike.quantized"
+
+
+class EmbeddingPackedParamsBase(PackedParams):
+    """The rows of an embedding, each with parameters of its own."""
+
+    __module__ = "torchlike.quantized"
+    _wanted = (ScalarType.QUInt8,)
+
+    def rows(self, indices: Tensor) -> Tensor:
+        """Return rows in float32."""
+        record = self.record
+        if record.axis != 0:
+            raise RuntimeError("expected a weight that is quantized per channel, of axis 0")
+        chosen = record.integers.index_select(0, indices.reshape(-1)).to(ScalarType.Float)
+        scales, offsets = record.scale.float(), -record.zero_point.float() * record.scale.float()
+        at = indices.reshape(-1)
+        return chosen * scales.index_select(0, at).unsqueeze(1) + offsets.index_select(0, at).unsqueeze(1)

@@ -1,0 +1,279 @@
+"""Layouts that a program writes: keys of their own, the order of their kernels, and the checks of their results."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import dataclass
+
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from dispatch_core.frontends import TensorLayout, components_of, find_layout
+from torchlike.layouts import record_of, wrap
+from torchlike.nn.functional import linear
+from torchlike.utils.pytree import tree_map
+
+CALLS: list[str] = []
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """Numbers as integers and the step between them."""
+
+    integers: torchlike.Tensor
+    step: float
+
+
+@dataclass(frozen=True)
+class Ternary:
+    """Numbers that are -1, 0 or 1."""
+
+    signs: torchlike.Tensor
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A tensor whose history the components have."""
+
+    value: torchlike.Tensor
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Nothing but a tensor."""
+
+    value: torchlike.Tensor
+
+
+def read(record):
+    return record.integers.to(torchlike.float32) * record.step
+
+
+ROUNDED = TensorLayout(
+    "Quantized",
+    Rounded,
+    component="integers",
+    shape=lambda record: dc.shape(record.integers),
+    dtype=lambda record: torchlike.float32,
+    strides=lambda record: dc.strides(record.integers),
+    hint="read(record_of(x)) has the numbers",
+    composes=("aten::mse_loss", "aten::silu"),
+)
+#: Another layout of the same prefix.
+TERNARY = TensorLayout(
+    "Quantized",
+    Ternary,
+    component="signs",
+    shape=lambda record: dc.shape(record.signs),
+    dtype=lambda record: torchlike.float32,
+    strides=lambda record: dc.strides(record.signs),
+)
+HISTORY = TensorLayout(
+    "Logged",
+    Logged,
+    component="value",
+    shape=lambda record: dc.shape(record.value),
+    dtype=lambda record: record.value.dtype,
+    strides=lambda record: dc.strides(record.value),
+    components_have_history=True,
+)
+
+
+def rounded(values, step=0.5):
+    return wrap(ROUNDED.make(integers=(values / step).round().clamp(-128, 127).to(torchlike.int8), step=step))
+
+
+def numbers(x):
+    return read(record_of(x)) if find_layout(x) is ROUNDED else x
+
+
+def run_rounded(op, *args, **kwargs):
+    """Compute with the numbers, and round again; views and writes reach the integers."""
+    CALLS.append(op.name)
+    first = next(record_of(each) for each in _leaves(args) if find_layout(each) is ROUNDED)
+    if any(each.alias and not each.is_write for each in op.schema.returns):
+        found = op(record_of(args[0]).integers, *args[1:], **kwargs)
+        return tree_map(lambda each: wrap(ROUNDED.replace(first, integers=each)), found)
+    given, named = tree_map(numbers, (args, kwargs))
+    found = op(*given, **named)
+    if any(each.is_write for each in op.schema.arguments):
+        record_of(args[0]).integers.copy_(record_of(rounded(found, first.step)).integers)
+        return args[0]
+    return tree_map(lambda each: rounded(each, first.step) if each.dtype.is_floating_point else each, found)
+
+
+def _leaves(args):
+    for each in args:
+        yield from each if isinstance(each, (list, tuple)) else (each,)
+
+
+@ROUNDED.for_each_key
+def _register_rounded(key):
+    dc.Library("_", "IMPL").fallback(run_rounded, key)
+
+
+@TERNARY.for_each_key
+def _register_ternary(key):
+    dc.Library("aten", "IMPL").impl("neg", lambda self: wrap(TERNARY.make(signs=-record_of(self).signs)), key)
+
+
+@HISTORY.for_each_key
+def _register_logged(key):
+    def run(op, *args, **kwargs):
+        return op(*[each._dispatch_data.value if find_layout(each) is HISTORY else each for each in args], **kwargs)
+
+    dc.Library("_", "IMPL").fallback(run, key)
+
+
+@pytest.fixture
+def x():
+    CALLS.clear()
+    return rounded(torchlike.tensor([[1.0, -2.0], [0.5, 3.0]]))
+
+
+def test_each_layout_has_keys_of_its_own(x):
+    signs = wrap(TERNARY.make(signs=torchlike.tensor([1, -1])))
+    assert dc.DispatchKeySet.from_tensors([x]) == dc.DispatchKeySet(ROUNDED.key_on("cpu"))
+    assert {ROUNDED.key_on("cpu"), TERNARY.key_on("cpu")} == {
+        dc.DispatchKey[f"{each.keys_prefix}CPU"] for each in (ROUNDED, TERNARY)
+    }
+    assert ROUNDED.key_on("cpu") is not TERNARY.key_on("cpu") and ROUNDED.prefix == TERNARY.prefix == "Quantized"
+    assert record_of(-signs).signs.tolist() == [-1, 1] and numbers(-x).tolist() == [[-1.0, 2.0], [-0.5, -3.0]]
+    assert (
+        signs.is_cpu and not signs.is_meta and wrap(TERNARY.make(signs=signs._dispatch_data.signs.to("meta"))).is_meta
+    )
+    for backend in ("NPU", "Meta"):
+        below, above = dc.DispatchKey[f"NestedTensor{backend}"], dc.DispatchKey[f"Logged{backend}"]
+        assert below.rank < above.rank < dc.DispatchKey.Pipeline.rank
+    assert HISTORY.autograd_key.rank > dc.DispatchKey.AutogradNestedTensor.rank
+    vendor = dc.DispatchKey.register_backend("LayoutVendor")
+    assert dc.DispatchKey["LoggedLayoutVendor"].backend == vendor.name
+
+
+def test_two_layouts_of_one_prefix_do_not_meet(x):
+    signs = wrap(TERNARY.make(signs=torchlike.tensor([1, -1])))
+    with pytest.raises(
+        dc.NoKernelError,
+        match=r"two Quantized layouts stand in one call, with records .*Rounded.*Ternary|.*Ternary.*Rounded",
+    ):
+        x + signs
+
+
+def test_an_operator_without_a_kernel_is_not_the_other_layouts(x):
+    signs = wrap(TERNARY.make(signs=torchlike.tensor([1, -1])))
+    with pytest.raises(dc.NoKernelError, match=r"no kernel for \w*Quantized\w*CPU"):
+        signs + 1
+
+
+def test_a_fallback_comes_before_composites(x):
+    found = linear(x, x)
+    assert (
+        CALLS == ["aten::linear"]
+        and numbers(found).tolist() == numbers(rounded(linear(numbers(x), numbers(x)))).tolist()
+    )
+    CALLS.clear()
+    torchlike.nn.functional.gelu(x), torchlike.relu(x), x @ x, torchlike.cat([x, x])
+    assert CALLS == ["aten::gelu", "aten::relu", "aten::matmul", "aten::cat"]
+
+
+def test_a_layout_names_the_operators_of_which_it_wants_the_parts(x):
+    torchlike.nn.functional.mse_loss(x, x)
+    assert "aten::mse_loss" not in CALLS and CALLS
+    assert ROUNDED.wants_parts("aten::mse_loss") and not ROUNDED.wants_parts("aten::mse")
+
+
+def test_views_reach_the_integers(x):
+    row, turned = x[0], x.t()
+    row.copy_(torchlike.tensor([3.0, 3.0]))
+    assert numbers(x).tolist() == [[3.0, 3.0], [0.5, 3.0]] == numbers(turned.t()).tolist()
+    assert [numbers(each).tolist() for each in x.unbind()] == [[3.0, 3.0], [0.5, 3.0]]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: x.relu_(), "is not argument 'self' itself"),
+        (lambda x: x.t(), "does not share the memory of argument 'self'"),
+        (lambda x: x + x, "must be Tensor, not str"),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 3])
+def test_the_results_of_a_fallback_are_checked_in_every_call(call, text, times):
+    checked = TensorLayout(
+        "Checked",
+        Checked,
+        component="value",
+        shape=lambda each: dc.shape(each.value),
+        dtype=lambda each: each.value.dtype,
+    )
+    given = wrap(checked.make(value=torchlike.ones(2, 2)))
+    good = [times - 1]
+
+    def run(op, *args, **kwargs):
+        good[0] -= 1
+        if good[0] >= 0:
+            return args[0]
+        return "text" if "add" in op.name else wrap(checked.make(value=torchlike.ones(2, 2)))
+
+    with dc.Library("_", "IMPL") as library:
+        library.fallback(run, checked.key_on("cpu"))
+        for _ in range(times - 1):
+            call(given)
+        with pytest.raises(dc.KernelResultError, match=text):
+            call(given)
+
+
+def test_copies_pickles_and_parameters_come_from_the_fields(x):
+    for made in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert find_layout(made) is ROUNDED and numbers(made).tolist() == numbers(x).tolist()
+        assert record_of(made).integers is not record_of(x).integers
+    parameter = torchlike.nn.Parameter(x)
+    assert (
+        parameter.requires_grad and record_of(parameter) is record_of(x) and "Parameter containing" in repr(parameter)
+    )
+    module = torchlike.nn.Module()
+    module.register_buffer("kept", x)
+    assert module.state_dict()["kept"].layout is x.layout and repr(x.layout) == "torchlike.rounded"
+    there = ROUNDED.map_components(lambda each: each.to("meta"), record_of(x))
+    assert wrap(there).is_meta and components_of(there)[0].is_meta
+
+
+def test_what_an_array_alone_answers_is_refused_with_the_layouts_hint(x):
+    with pytest.raises(
+        TypeError, match=r"numpy\(\) is not supported for tensors of layout torchlike.rounded\nHint: read"
+    ):
+        x.numpy()
+
+
+def test_components_with_a_history_need_no_formulas():
+    value = torchlike.tensor([1.0, 2.0], requires_grad=True)
+    made = wrap(HISTORY.make(value=value))
+    other = torchlike.tensor([3.0, 4.0], requires_grad=True)
+    (linear(made, torchlike.stack([other, other])) + (made * other).sum()).sum().backward()
+    assert value.grad.tolist() == [12.0, 16.0] and other.grad.tolist() == [4.0, 8.0]
+
+
+def test_transforms_take_tensors_of_a_layout(x):
+    rows = torchlike.func.vmap(lambda row: row * 2)(x)
+    assert find_layout(rows) is ROUNDED and numbers(rows).tolist() == (numbers(x) * 2).tolist()
+    assert numbers(torchlike.func.vmap(lambda row: row.sum())(x)).tolist() == numbers(x).sum(1).tolist()
+    weight = torchlike.ones(2, 2)
+    found = torchlike.func.grad(lambda weight: linear(weight, x).sum())(weight)
+    assert numbers(found).tolist() == numbers(x).sum(0).expand(2, 2).tolist()
+    batched = torchlike.func.vmap(lambda row: x @ row)(weight)
+    assert numbers(batched).tolist() == [numbers(x @ row).tolist() for row in weight]
+
+
+def test_a_gradient_of_a_layouts_own_tensor_is_kept_by_its_autograd_key():
+    x = rounded(torchlike.ones(2)).requires_grad_()
+    y = (x * 2).sum()
+    assert y.requires_grad
+    y.backward()
+    assert numbers(x.grad).tolist() == [2.0, 2.0]
+
+
+def test_a_prefix_needs_room_and_a_name():
+    with pytest.raises(dc.RegistrationError, match="cannot become the prefix"):
+        TensorLayout("two words", Ternary, component="signs", shape=len, dtype=len)
