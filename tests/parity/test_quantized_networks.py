@@ -280,3 +280,206 @@ def test_torchs_quantized_network_is_loaded_and_computes_the_same_integers():
     for name, integers in their_integers.items():
         np.testing.assert_array_equal(our_integers[name], integers, err_msg=name)
     np.testing.assert_array_equal(mine, yours)
+
+
+def test_a_network_quantized_in_training_computes_torchs_integers():
+    def program(t):
+        q = t.ao.quantization
+        model = q.fuse_modules_qat(fill(t, make_digits(t)).train(), FUSED)
+        model.qconfig = q.get_default_qat_qconfig("fbgemm")
+        q.prepare_qat(model, inplace=True)
+        for step in range(2):
+            model(draw(t, 8, 1, 8, 8, seed=step))
+        return q.convert(model.eval())
+
+    ours, theirs = both(program)
+    assert text_of(ours) == text_of(theirs)
+    load_from_torch(ours, theirs)
+    (mine, our_integers), (yours, their_integers) = both(
+        lambda t: integers_of(ours if t is torchlike else theirs, draw(t, 20, 1, 8, 8, seed=9))
+    )
+    for name, integers in their_integers.items():
+        np.testing.assert_array_equal(our_integers[name], integers, err_msg=name)
+    np.testing.assert_array_equal(mine, yours)
+
+
+#: Name → a layer that is quantized after it was observed, and the shape of its input.
+LAYERS = {
+    "Linear": (lambda nn: nn.Linear(6, 4), (3, 6)),
+    "Linear without bias": (lambda nn: nn.Linear(6, 4, bias=False), (2, 3, 6)),
+    "Conv1d": (lambda nn: nn.Conv1d(4, 6, 3, padding=1, stride=2), (2, 4, 9)),
+    "Conv2d": (lambda nn: nn.Conv2d(4, 6, 3, padding=1, groups=2, dilation=2), (2, 4, 9, 9)),
+    "Conv2d, reflect": (lambda nn: nn.Conv2d(4, 6, 3, padding=1, padding_mode="reflect"), (2, 4, 9, 9)),
+    "Conv3d": (lambda nn: nn.Conv3d(2, 3, 2), (2, 2, 4, 4, 4)),
+    "ReLU": (lambda nn: nn.ReLU(), (3, 6)),
+    "ReLU6": (lambda nn: nn.ReLU6(), (3, 6)),
+    "Hardswish": (lambda nn: nn.Hardswish(), (3, 6)),
+    "ELU": (lambda nn: nn.ELU(0.7), (3, 6)),
+    "LeakyReLU": (lambda nn: nn.LeakyReLU(0.2), (3, 6)),
+    "Sigmoid": (lambda nn: nn.Sigmoid(), (3, 6)),
+    "Tanh": (lambda nn: nn.Tanh(), (3, 6)),
+    "Dropout": (lambda nn: nn.Dropout(0.5), (3, 6)),
+    "LayerNorm": (lambda nn: nn.LayerNorm(6), (3, 6)),
+    "GroupNorm": (lambda nn: nn.GroupNorm(2, 4), (3, 4, 5)),
+    "InstanceNorm2d": (lambda nn: nn.InstanceNorm2d(4, affine=True), (3, 4, 5, 5)),
+    "BatchNorm2d": (lambda nn: nn.BatchNorm2d(4), (3, 4, 5, 5)),
+    "BatchNorm3d": (lambda nn: nn.BatchNorm3d(2), (3, 2, 3, 3, 3)),
+    "MaxPool2d": (lambda nn: nn.MaxPool2d(2), (3, 2, 6, 6)),
+    "AdaptiveAvgPool2d": (lambda nn: nn.AdaptiveAvgPool2d(1), (3, 2, 6, 6)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_quantized_layers_compute_torchs_integers(name):
+    make, shape = LAYERS[name]
+
+    def program(t):
+        q = t.ao.quantization
+        layer = fill(t, t.nn.Sequential(make(t.nn)), seed=3)
+        model = q.QuantWrapper(layer).eval()
+        model.qconfig = q.get_default_qconfig("fbgemm")
+        q.prepare(model, inplace=True)
+        model(draw(t, *shape, low=-3.0, high=3.0))
+        return q.convert(model)
+
+    ours, theirs = both(program)
+    assert text_of(ours) == text_of(theirs)
+    equal_states(ours, theirs)
+    load_from_torch(ours, theirs)
+    (_, our_integers), (_, their_integers) = both(
+        lambda t: integers_of(ours if t is torchlike else theirs, draw(t, *shape, seed=9, low=-3.0, high=3.0))
+    )
+    assert their_integers
+    for key, integers in their_integers.items():
+        np.testing.assert_array_equal(our_integers[key], integers, err_msg=key)
+
+
+@pytest.mark.parametrize("dtype", ["qint8", "float16"])
+def test_linear_layers_quantized_dynamically_are_torchs(dtype):
+    def program(t):
+        nn = t.nn
+        model = fill(t, nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Sequential(nn.Linear(16, 4, bias=False))))
+        made = t.ao.quantization.quantize_dynamic(model, dtype=getattr(t, dtype))
+        return made, made(draw(t, 5, 20))
+
+    (ours, our_result), (theirs, their_result) = both(program)
+    assert text_of(ours) == text_of(theirs)
+    assert [*ours.state_dict()] == [*theirs.state_dict()]
+    np.testing.assert_allclose(our_result.detach().numpy(), their_result.detach().numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["qint8", "float16"])
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+@pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bidirectional": True}, {"batch_first": True}])
+def test_recurrent_layers_quantized_dynamically_are_torchs(kind, options, dtype):
+    def program(t):
+        model = fill(t, t.nn.ModuleDict({"layer": getattr(t.nn, kind)(6, 8, **options)}))
+        made = t.ao.quantization.quantize_dynamic(model, dtype=getattr(t, dtype))
+        layer, x = made["layer"], draw(t, 5, 3, 6)
+        out, state = layer(x)
+        again, _ = layer(x, state) if not options.get("batch_first") else layer(x)
+        lengths = t.tensor([2, 4, 1])
+        data = draw(t, 4, 3, 6, seed=7)
+        packed = t.nn.utils.rnn.pack_padded_sequence(data, lengths, enforce_sorted=False)
+        of_packed, last = layer(packed)
+        padded, _ = t.nn.utils.rnn.pad_packed_sequence(of_packed)
+        flat = [*(state if kind == "LSTM" else [state]), *(last if kind == "LSTM" else [last])]
+        return made, [out, again, padded, *flat]
+
+    (ours, our_results), (theirs, their_results) = both(program)
+    assert text_of(ours) == text_of(theirs)
+    equal_states(ours, theirs)
+    for mine, yours in zip(our_results, their_results, strict=True):
+        np.testing.assert_allclose(mine.detach().numpy(), yours.detach().numpy(), rtol=2e-3, atol=2e-3)
+    equal(list(ours["layer"].get_weight().values()), list(theirs["layer"].get_weight().values()))
+
+
+@pytest.mark.parametrize("kind", ["LSTMCell", "GRUCell", "RNNCell"])
+def test_recurrent_steps_quantized_dynamically_are_torchs(kind):
+    def program(t):
+        made = t.ao.quantization.quantize_dynamic(fill(t, t.nn.Sequential(getattr(t.nn, kind)(6, 8))))
+        state = made[0](draw(t, 3, 6))
+        state = made[0](draw(t, 3, 6, seed=4), state)
+        return made, list(state) if kind == "LSTMCell" else [state]
+
+    (ours, our_results), (theirs, their_results) = both(program)
+    assert text_of(ours) == text_of(theirs)
+    assert [*ours.state_dict()] == [*theirs.state_dict()]
+    for mine, yours in zip(our_results, their_results, strict=True):
+        np.testing.assert_allclose(mine.numpy(), yours.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_embeddings_quantized_are_torchs():
+    def program(t):
+        model = t.nn.ModuleDict({"rows": t.nn.Embedding(10, 12), "bags": t.nn.EmbeddingBag(10, 12, mode="sum")})
+        made = t.ao.quantization.quantize_dynamic(fill(t, model), dtype=t.quint8)
+        indices, offsets = t.tensor([1, 2, 4, 5, 4, 3]), t.tensor([0, 2])
+        return made, [made["rows"](indices), made["bags"](indices, offsets)]
+
+    (ours, our_results), (theirs, their_results) = both(program)
+    assert text_of(ours) == text_of(theirs)
+    equal_states(ours, theirs)
+    equal(our_results, their_results)
+
+
+def make_block(t):
+    """Return a transformer block whose products are quantized: attention of two heads by functional modules."""
+
+    class Block(t.nn.Module):
+        def __init__(self):
+            super().__init__()
+            nn, functional = t.nn, t.ao.nn.quantized.FloatFunctional
+            self.quant, self.dequant = t.ao.quantization.QuantStub(), t.ao.quantization.DeQuantStub()
+            self.norm1, self.norm2 = nn.LayerNorm(16), nn.LayerNorm(16)
+            self.query, self.key, self.value, self.out = (nn.Linear(16, 16) for _ in range(4))
+            self.up, self.relu, self.down = nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 16)
+            self.scores, self.mixed, self.add1, self.add2 = (functional() for _ in range(4))
+            self.probabilities = t.ao.quantization.QuantStub()
+
+        def heads(self, x):
+            return x.reshape(x.shape[0], x.shape[1], 2, 8).permute(0, 2, 1, 3)
+
+        def forward(self, x):
+            x = self.quant(x)
+            y = self.norm1(x)
+            query, key, value = (self.heads(each(y)) for each in (self.query, self.key, self.value))
+            scores = self.scores.matmul(query, key.transpose(-2, -1))
+            weights = self.probabilities(t.softmax(self.dequant(scores) / 8**0.5, -1))
+            mixed = self.mixed.matmul(weights, value).permute(0, 2, 1, 3).reshape(x.shape[0], x.shape[1], 16)
+            x = self.add1.add(x, self.out(mixed))
+            return self.dequant(self.add2.add(x, self.down(self.relu(self.up(self.norm2(x))))))
+
+    return Block()
+
+
+def test_a_quantized_transformer_block_computes_torchs_integers():
+    def program(t):
+        q = t.ao.quantization
+        model = q.fuse_modules(fill(t, make_block(t)).eval(), [["up", "relu"]])
+        model.qconfig = q.get_default_qconfig("fbgemm")
+        q.prepare(model, inplace=True)
+        for step in range(3):
+            model(draw(t, 4, 5, 16, seed=step))
+        return q.convert(model)
+
+    ours, theirs = both(program)
+    assert text_of(ours) == text_of(theirs)
+    load_from_torch(ours, theirs)
+    (mine, our_integers), (yours, their_integers) = both(
+        lambda t: integers_of(ours if t is torchlike else theirs, draw(t, 4, 5, 16, seed=9))
+    )
+    for name, integers in their_integers.items():
+        np.testing.assert_array_equal(our_integers[name], integers, err_msg=name)
+    np.testing.assert_allclose(mine, yours, rtol=1e-6)
+
+
+def test_the_linear_layers_of_an_encoder_are_quantized_dynamically():
+    def program(t):
+        layer = t.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+        made = t.ao.quantization.quantize_dynamic(fill(t, layer).eval(), {t.nn.Linear})
+        # In evaluation torch asks the weights, which are methods now, for their device.
+        return made, made.train()(draw(t, 3, 5, 16))
+
+    (ours, our_result), (theirs, their_result) = both(program)
+    assert text_of(ours) == text_of(theirs)
+    np.testing.assert_allclose(our_result.detach().numpy(), their_result.detach().numpy(), rtol=1e-3, atol=1e-3)
