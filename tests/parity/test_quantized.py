@@ -4,6 +4,7 @@ torch rounds the elements behind its last whole block of 128 in another way, so 
 operator rounds.
 """
 
+import io
 import warnings
 
 import numpy as np
@@ -146,3 +147,105 @@ def test_what_torch_refuses_of_channels_is_refused(expression):
         run(torch, expression, 0, "qint8", True)
     with pytest.raises(RuntimeError):
         run(torchlike, expression, 0, "qint8", True)
+
+
+def _build(t):
+    x = t.tensor([[1.0, 2.0, -3.0], [0.5, 0.0, 9.0]])
+    q = t.quantize_per_tensor(x, 0.1, 10, t.quint8)
+    c = t.quantize_per_channel(x, t.tensor([0.1, 0.2]), t.tensor([1, 2]), 0, t.qint8)
+    rows = t.quantize_per_channel(x, t.tensor([0.1, 0.2]), t.tensor([1.5, 2.0]), 0, t.quint8)
+    wide = t.quantize_per_tensor(x, 0.1, 10, t.qint32)
+    made = {"q": q, "part": q[1:], "turned": q.t(), "c": c, "rows": rows, "wide": wide, "x": x}
+    return made | {"parameter": t.nn.Parameter(c, False)}
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize(
+    ("writer", "reader"), [(torch, torchlike), (torchlike, torch), (torchlike, torchlike)], ids=["read", "write", "own"]
+)
+def test_files_and_texts_are_torchs(writer, reader, weights_only):
+    file = io.BytesIO()
+    writer.save({"tensors": _build(writer), "scheme": writer.per_channel_affine, "dtype": writer.qint8}, file)
+    file.seek(0)
+    found = reader.load(file, weights_only=weights_only)
+    assert found["scheme"] is reader.per_channel_affine and found["dtype"] is reader.qint8
+    wanted = _build(torch)
+    for name, value in found["tensors"].items():
+        assert facts_of(value) == facts_of(wanted[name])
+        assert repr(value).replace("torchlike", "torch") == repr(wanted[name])
+    assert isinstance(found["tensors"]["parameter"], reader.nn.Parameter)
+
+
+DYNAMIC = [[-1.0, 0.0, 5.3], [1.0, 5.3], [-3.0, -1.0], [0.0, 0.0], [1e-9], [1e-38, -1e-38], [1e30, 1.0]]
+
+
+@pytest.mark.parametrize("dtype", ["qint8", "quint8"])
+@pytest.mark.parametrize("numbers", DYNAMIC, ids=str)
+def test_dynamic_parameters(numbers, dtype):
+    for reduce_range in (False, True):
+        wanted, found = (
+            t.quantize_per_tensor_dynamic(t.tensor(numbers), getattr(t, dtype), reduce_range)
+            for t in (torch, torchlike)
+        )
+        assert facts_of(found) == facts_of(wanted)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rounding_and_saturation(dtype):
+    generator = np.random.default_rng(3)
+    for scale, point in ((0.1, 3), (0.07, 0), (1 / 3, 77), (0.0123, 5)):
+        halves = ((generator.integers(-300, 300, 4096) + 0.5) * np.float32(scale)).astype(np.float32)
+        halves[:6] = [np.nan, np.inf, -np.inf, 1e20, -1e20, 0.0]
+        wanted, found = (
+            t.quantize_per_tensor(t.tensor(halves), scale, point, getattr(t, dtype)) for t in (torch, torchlike)
+        )
+        assert facts_of(found) == facts_of(wanted)
+        both = [
+            t.quantize_per_channel(
+                t.tensor(halves[6:4006].reshape(4, -1)),
+                t.tensor([scale, 0.1, 0.3, 1.0]),
+                t.tensor([point, 0, 1, 2]),
+                0,
+                getattr(t, dtype),
+            )
+            for t in (torch, torchlike)
+        ]
+        assert facts_of(both[1]) == facts_of(both[0])
+        assert both[1].dequantize().tolist() == both[0].dequantize().tolist()
+
+
+def _pack(t, x):
+    return t.ops.quantized.linear_prepack(t.quantize_per_tensor(x, 0.1, 0, t.qint8))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda t, x: t.quantize_per_tensor(x.double(), 0.1, 0, t.qint8),
+        lambda t, x: t.quantize_per_tensor(x, 0.1, 300, t.qint8),
+        lambda t, x: t.quantize_per_tensor(x, 0.1, 0, t.int8),
+        lambda t, x: t.quantize_per_tensor(x.int(), 0.1, 0, t.qint8),
+        lambda t, x: t.quantize_per_channel(x, t.tensor([0.1]), t.tensor([0]), 0, t.qint8),
+        lambda t, x: t.quantize_per_channel(x, t.tensor([0.1, 0.2]), t.tensor([0, 0]), 4, t.qint8),
+        lambda t, x: t.quantize_per_tensor_dynamic(x, t.qint32, False),
+        lambda t, x: t.quantize_per_tensor_dynamic(x * float("inf"), t.qint8, False),
+        lambda t, x: x.q_scale(),
+        lambda t, x: x.int_repr(),
+        lambda t, x: x.qscheme(),
+        lambda t, x: t._make_per_tensor_quantized_tensor(x, 0.1, 0),
+        lambda t, x: t.nn.Parameter(t.quantize_per_tensor(x, 0.1, 0, t.qint8)),
+        lambda t, x: t.quantize_per_tensor(x, 0.1, 0, t.qint8).requires_grad_(),
+        lambda t, x: t.quantize_per_tensor(x, 0.1, 0, t.qint8).q_per_channel_scales(),
+        lambda t, x: t.quantize_per_tensor(x, 0.1, 0, t.qint8).copy_(t.quantize_per_tensor(x, 0.1, 0, t.quint8)),
+        lambda t, x: t.ops.quantized.linear(
+            x, t.ops.quantized.linear_prepack(t.quantize_per_tensor(x, 0.1, 0, t.qint8)), 1.0, 0
+        ),
+        lambda t, x: t.ops.quantized.linear_prepack(x),
+        lambda t, x: t.quantize_per_tensor(x, 0.1, 0, t.qint8).numpy(),
+    ],
+)
+def test_refusals_have_torchs_class(wrong):
+    with pytest.raises((RuntimeError, NotImplementedError, TypeError)) as wanted:
+        wrong(torch, torch.tensor([[1.0, -2.0], [0.5, 3.0]]))
+    with pytest.raises(wanted.type):
+        wrong(torchlike, torchlike.tensor([[1.0, -2.0], [0.5, 3.0]]))

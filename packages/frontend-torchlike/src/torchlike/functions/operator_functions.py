@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import QUANTIZED, ScalarType
 from dispatch_core.caches import LazyTable
 
 from ..creation.factories import FACTORIES, tensor
@@ -191,7 +191,8 @@ _OF_NUMBERS: Final = frozenset("add div divide floor_divide mul multiply sub sub
 def _make_like(number: Any, self: Tensor) -> Tensor:
     """Make a tensor of a number in the dtype that the number and ``self`` promote to; an integer beyond it wraps around."""
     found: Tensor = tensor(number, device=self.device)
-    return found if isinstance(number, bool) else found.to(result_type(self, number))
+    is_kept = isinstance(number, bool) or self.dtype in QUANTIZED
+    return found if is_kept else found.to(result_type(self, number))
 
 
 #: The types of numbers that need no second look.

@@ -101,7 +101,8 @@ def find_parameters(least: float, greatest: float, low: int, high: int) -> tuple
     if not (math.isfinite(least) and math.isfinite(greatest)):
         raise RuntimeError("quantize_tensor_per_tensor_affine zero_point -2147483648 is below lower bound.")
     scale = (greatest - least) / (high - low)
-    if np.float32(scale) == 0 or np.isinf(np.float32(1) / np.float32(scale)):
+    # The reciprocal of a scale has to be a float32.
+    if abs(scale) < 1 / float(np.finfo(np.float32).max):
         scale = 0.1
     if scale < _SMALLEST:
         original, scale = scale, float(np.float32(_SMALLEST))

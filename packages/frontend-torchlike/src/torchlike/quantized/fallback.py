@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import Any, Final, NoReturn, Self
+from typing import Any, ClassVar, Final, NoReturn, Self
 
 from dispatch_core import frontends
 from dispatch_core.keys import LAYOUTS
@@ -20,15 +20,16 @@ from ..tensors.tensor import Tensor
 from . import numbers
 from .tensor import Quantized, is_quantized, record_of
 
-_allowed: Final[ContextVar[bool]] = ContextVar("torchlike.quantized_fallback", default=True)
+_in_block: Final[ContextVar[bool | None]] = ContextVar("torchlike.quantized_fallback", default=None)
 _counts: Final[Counter[str]] = Counter()
 
 
 class quantized_fallback:  # noqa: N801  # as torch's switches are written
-    """Switch the computation by dequantized numbers of operators that torch refuses, in a block or for good.
+    """Switch the computation by dequantized numbers of operators that torch refuses, in a block.
 
-    It is on; off, such a call raises ``NotImplementedError``, as in torch. The first call of each operator warns, and
-    ``quantized_fallback.counts()`` says how often each has been computed so. torch has no such switch.
+    It is on; off, such a call raises ``NotImplementedError``, as in torch. ``quantized_fallback.set(False)`` switches it for
+    the process. The first call of each operator warns, and ``quantized_fallback.counts()`` says how often each has been
+    computed so. torch has no such switch.
 
     >>> import torchlike
     >>> q = torchlike.quantize_per_tensor(torchlike.ones(2), 0.1, 0, torchlike.qint8)
@@ -39,9 +40,11 @@ class quantized_fallback:  # noqa: N801  # as torch's switches are written
     NotImplementedError: Could not run 'aten::add.Tensor' with arguments from the 'QuantizedCPU' backend...
     """
 
+    _of_process: ClassVar[bool] = True
+
     def __init__(self, enabled: bool = True) -> None:
-        self._saved = [_allowed.get()]
-        _allowed.set(bool(enabled))
+        self._enabled = bool(enabled)
+        self._saved: list[bool | None] = []
 
     @staticmethod
     def counts() -> dict[str, int]:
@@ -51,13 +54,21 @@ class quantized_fallback:  # noqa: N801  # as torch's switches are written
     @staticmethod
     def is_enabled() -> bool:
         """Return whether operators that torch refuses are computed."""
-        return _allowed.get()
+        found = _in_block.get()
+        return quantized_fallback._of_process if found is None else found
+
+    @staticmethod
+    def set(enabled: bool) -> None:
+        """Switch it for the process; a block still has its own choice."""
+        quantized_fallback._of_process = bool(enabled)
 
     def __enter__(self) -> Self:
+        self._saved.append(_in_block.get())
+        _in_block.set(self._enabled)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _allowed.set(self._saved[0])
+        _in_block.set(self._saved.pop())
 
 
 def refuse(op: Any, values: tuple[Any, ...]) -> NoReturn:
@@ -65,8 +76,8 @@ def refuse(op: Any, values: tuple[Any, ...]) -> NoReturn:
     device = next(iter(quantized_in(values))).device.type.upper()
     raise NotImplementedError(
         f"Could not run '{op.name}' with arguments from the 'Quantized{device}' backend. This could be because the operator"
-        " doesn't exist for this backend.\nHint: x.dequantize() has the numbers; with torchlike.quantized.quantized_fallback"
-        "(True) they are computed with, and the result is quantized"
+        " doesn't exist for this backend.\nHint: x.dequantize() has the numbers; torchlike.quantized.quantized_fallback has"
+        " been switched off, by which they are computed with"
     )
 
 
@@ -81,7 +92,7 @@ def quantized_in(values: Any) -> Iterator[Tensor]:
 
 def compute_dequantized(op: Any, *values: Any) -> Any:
     """Compute an operator with the numbers of its quantized arguments; see Note [Parameters of results]."""
-    if not _allowed.get():
+    if not quantized_fallback.is_enabled():
         refuse(op, values)
     _counts[op.name] += 1
     if _counts[op.name] == 1:

@@ -24,9 +24,9 @@ _RULES: Final[dict[Rule, str]] = {
     movements.move: (
         "alias detach select slice narrow unsqueeze squeeze unbind split split_with_sizes unsafe_split"
         " unsafe_split_with_sizes chunk unsafe_chunk tensor_split hsplit vsplit dsplit view _unsafe_view view_as reshape"
-        " reshape_as _reshape_alias flatten unflatten ravel narrow_copy atleast_1d atleast_2d atleast_3d"
+        " reshape_as flatten unflatten ravel narrow_copy atleast_1d atleast_2d atleast_3d"
     ),
-    movements.keep: ("clone contiguous empty_like positive resolve_conj resolve_neg conj _conj lift lift_fresh"),
+    movements.keep: ("clone contiguous empty_like positive resolve_conj resolve_neg conj"),
     movements.move_whole: (
         "transpose t permute movedim moveaxis swapaxes swapdims numpy_T mT matrix_H adjoint mH expand expand_as"
         " broadcast_to as_strided diagonal unfold flip fliplr flipud rot90 repeat tile repeat_interleave index_select index"
@@ -55,7 +55,7 @@ _RULES: Final[dict[Rule, str]] = {
         f"{name}.default" for name in "cat concat concatenate stack hstack vstack dstack".split()
     ),
     arithmetic.write_number: "masked_fill masked_fill_ constant_pad_nd",
-    arithmetic.put: "index_put index_put_ _index_put_impl_",
+    arithmetic.put: "index_put index_put_",
     writing.copy: "copy_",
     writing.fill: "fill_",
     writing.convert: "_to_copy to type_as",

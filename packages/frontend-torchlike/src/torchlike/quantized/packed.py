@@ -20,7 +20,7 @@ class PackedParams:
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         if not is_quantized(weight) or weight.dtype not in self._wanted:
-            raise RuntimeError(
+            raise (RuntimeError if is_quantized(weight) else NotImplementedError)(
                 f"{type(self).__name__}: expected a weight of dtype {' or '.join(map(repr, self._wanted))}, but got"
                 f" {weight.dtype!r}\nHint: quantize_per_tensor() makes one"
             )

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import BY_NAME, ScalarType
+from dispatch_aten.dtypes import BY_NAME, QUANTIZED, ScalarType
 from dispatch_aten.shapes import is_contiguous
 
 from ..creation.factories import FACTORIES
@@ -23,14 +23,17 @@ from .sources import Bytes
 #: A dtype → the name of torch's class of storages for it.
 STORAGE_CLASSES: Final = {
     ScalarType[name]: f"{name}Storage"
-    for name in "BFloat16 Bool Byte Char ComplexDouble ComplexFloat Double Float Half Int Long Short".split()
+    for name in (
+        "BFloat16 Bool Byte Char ComplexDouble ComplexFloat Double Float Half Int Long QInt32 QInt8 QUInt8 Short"
+    ).split()
 }
 #: Where a mapped storage begins: at a multiple of the largest alignment of a dtype, in bytes.
 LARGEST_ALIGNMENT: Final = 8
 
 
 def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
-    """Return the dtype of a cpu tensor's array, also where NumPy itself has none."""
+    """Return the dtype of a cpu tensor's array, also where NumPy has none; of a quantized one that of its integers."""
+    dtype = QUANTIZED.get(dtype, dtype)
     try:
         return np.dtype(dtype.short)
     except TypeError:

@@ -13,6 +13,7 @@ from .classes import is_allowed, list_allowed, set_attributes
 from .locations import Locator
 from .opcodes import Global, unpickle
 from .plain_values import PLAIN_VALUES, set_state
+from .quantized_tensors import SCHEMES
 from .rebuilding import CLASSES, STORAGES, Rebuilder, set_tensor_attributes
 from .refusals import refuse, shorten
 from .settings import LoadEndianness, get_default_load_endianness
@@ -33,6 +34,7 @@ class _Rules:
             for name, call in (PLAIN_VALUES | rebuilder.list_functions() | dict.fromkeys([*STORAGES, *CLASSES])).items()
         }
         self._globals |= {f"torch.{name}": dtype for name, dtype in BY_NAME.items()}
+        self._globals |= SCHEMES
         self._allowed = list_allowed()
 
     def find_global(self, module: str, name: str) -> Any:

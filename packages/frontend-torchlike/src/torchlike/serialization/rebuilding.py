@@ -9,7 +9,7 @@ from weakref import ref
 
 import numpy as np
 
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import QUANTIZED, ScalarType
 
 from ..creation.factories import FACTORIES
 from ..history.grad_mode import no_grad
@@ -24,6 +24,7 @@ from .arrays import LARGEST_ALIGNMENT, STORAGE_CLASSES, FileStorage, Placed, che
 from .locations import Locator
 from .nested_tensors import MODULE, DimRange, is_nested, own_attributes, rebuild_nested
 from .opcodes import Global
+from .quantized_tensors import rebuild_quantized
 from .settings import is_data_skipped
 from .sources import Bytes
 from .sparse_tensors import read_layout, rebuild_sparse
@@ -96,6 +97,7 @@ class Rebuilder:
             f"{_PREFIX}meta_tensor_no_storage": _rebuild_meta,
             f"{_PREFIX}parameter": _rebuild_parameter,
             f"{_PREFIX}parameter_with_state": _rebuild_parameter_with_state,
+            f"{_PREFIX}qtensor": self._rebuild_quantized,
             f"{_PREFIX}sparse_tensor": rebuild_sparse,
             f"{_PREFIX}tensor": self._rebuild_tensor,
             f"{_PREFIX}tensor_v2": self._rebuild_tensor,
@@ -147,6 +149,25 @@ class Rebuilder:
         if not isinstance(storage, SavedStorage):
             raise ValueError("a tensor has no storage")
         return self._make(storage, storage.dtype, offset, size, stride, requires_grad, metadata)
+
+    def _rebuild_quantized(
+        self,
+        storage: Any,
+        offset: Any,
+        size: Any,
+        stride: Any,
+        parameters: Any,
+        requires_grad: Any = False,
+        hooks: Any = None,
+    ) -> Tensor:
+        """Return a quantized tensor, whose storage has its dtype."""
+        if not isinstance(storage, SavedStorage):
+            raise ValueError("a tensor has no storage")
+        integers = QUANTIZED.get(storage.dtype)
+        if integers is None:
+            raise ValueError("a quantized tensor has a storage of other numbers")
+        made = self._make(storage, integers, offset, size, stride, False, None)
+        return rebuild_quantized(made, storage.dtype, parameters)
 
     def _rebuild_tensor_v3(
         self,

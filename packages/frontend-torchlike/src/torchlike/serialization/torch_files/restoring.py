@@ -18,6 +18,7 @@ from ..archive import Archive
 from ..classes import list_allowed
 from ..locations import MapLocation, make_locator
 from ..plain_values import PLAIN_VALUES
+from ..quantized_tensors import SCHEMES
 from ..rebuilding import CLASSES, STORAGES, Rebuilder
 from ..sources import ZIP, open_source
 from .names import Name, to_python3
@@ -148,5 +149,5 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
 
 
 def _is_dtype(name: str) -> bool:
-    """Return whether a name in a file is that of a dtype."""
-    return name.startswith("torch.") and name.removeprefix("torch.") in BY_NAME
+    """Return whether a name in a file is that of a dtype, or of a scheme of quantized tensors."""
+    return (name.startswith("torch.") and name.removeprefix("torch.") in BY_NAME) or name in SCHEMES

@@ -35,9 +35,11 @@ from ...tensors.storages import UntypedStorage
 from ...tensors.tensor import Tensor
 from ...values.dtypes import memory_format
 from ...values.layouts import layout, refuse_layout
+from ...values.qschemes import qscheme
 from ..arrays import STORAGE_CLASSES, numpy_dtype
 from ..memory import find_place
 from ..nested_tensors import MODULE, is_nested, list_arguments
+from ..quantized_tensors import list_parameters
 from ..sources import as_bytes
 from ..sparse_tensors import is_sparse
 from .names import Name, make_name
@@ -51,6 +53,7 @@ _NAMES: Final = {
     name: make_name(module, name)
     for module, names in {
         "torch._utils": "_rebuild_tensor_v2 _rebuild_tensor_v3 _rebuild_parameter _rebuild_parameter_with_state"
+        " _rebuild_qtensor"
         " _rebuild_meta_tensor_no_storage _rebuild_sparse_tensor _rebuild_wrapper_subclass",
         "torch._tensor": "_rebuild_from_type_v2",
         "torch.serialization": "_get_layout",
@@ -100,6 +103,8 @@ class SavedTensors:
             return Later(lambda: find().write())
         if isinstance(value, memory_format):
             return make_name("torch", repr(value).rpartition(".")[2])
+        if isinstance(value, qscheme):
+            return make_name("torch", str(value.__reduce__()))
         if isinstance(value, layout):
             return _NAMES["_get_layout"], (f"torch.{value.__reduce__()}",)
         return None
@@ -148,6 +153,8 @@ class SavedTensors:
             return _NAMES["_rebuild_sparse_tensor"], (value.layout, parts)
         if is_nested(value):
             return _NAMES["_rebuild_njt"], (list_arguments(value),)
+        if value.is_quantized and not value.is_meta:
+            return self._call_quantized(value)
         refuse_layout(value, "save()")
         if is_wrapper(value):
             sizes = tuple(value.shape), tuple(value.stride()), value.storage_offset()
@@ -163,6 +170,16 @@ class SavedTensors:
             return _NAMES["_rebuild_tensor_v2" if find().dtype is saved.dtype else "_rebuild_tensor_v3"]
 
         return Later(name), Later(lambda: saved.write(find()))
+
+    def _call_quantized(self, value: Tensor) -> tuple[Any, Any]:
+        """Return the function, and its arguments, that make a quantized tensor: its integers are a storage of its dtype."""
+        find = self._save(value._dispatch_data.integers)
+        saved = self._saved[-1]
+        saved.dtype = value.dtype
+        parameters = list_parameters(value, lambda scheme: make_name("torch", str(scheme.__reduce__())))
+        storage, offset = Later(lambda: find().write()), Later(lambda: saved.offset_in(find()))
+        facts = storage, offset, saved.shape, Later(lambda: saved.steps), parameters, False, OrderedDict()
+        return _NAMES["_rebuild_qtensor"], facts
 
     def _save(self, value: Tensor) -> Callable[[], WrittenStorage]:
         """Add a tensor with a storage; return the function that finds it, once all are known."""
@@ -223,9 +240,13 @@ class _WrittenTensor:
         self.memory, self.place = ("alone", id(self)), 0
         self.low, self.high = 0, array.nbytes
 
+    def offset_in(self, storage: WrittenStorage) -> int:
+        """Return the place of the first element, in elements."""
+        return (self.place - storage.low) // self.dtype.itemsize
+
     def write(self, storage: WrittenStorage) -> tuple[Any, ...]:
         """Return the arguments of the rebuild function."""
-        offset = (self.place - storage.low) // self.dtype.itemsize
+        offset = self.offset_in(storage)
         facts: tuple[Any, ...] = storage.write(), offset, self.shape, self.steps, self.requires_grad, OrderedDict()
         return facts if storage.dtype is self.dtype else (*facts, make_name("torch", self.dtype.short))
 
