@@ -50,6 +50,7 @@ from .functions.arrangements import is_storage as is_storage
 from .functions.arrangements import typename as typename
 from .functions.arrangements import unique as unique
 from .functions.arrangements import unravel_index as unravel_index
+from . import ao as ao
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from . import fft as fft
@@ -169,6 +170,27 @@ from .values.dtypes import qint8 as qint8
 from .values.dtypes import quint2x4 as quint2x4
 from .values.dtypes import quint4x2 as quint4x2
 from .values.dtypes import quint8 as quint8
+from .values.qschemes import per_channel_affine as per_channel_affine
+from .values.qschemes import per_channel_affine_float_qparams as per_channel_affine_float_qparams
+from .values.qschemes import per_channel_symmetric as per_channel_symmetric
+from .values.qschemes import per_tensor_affine as per_tensor_affine
+from .values.qschemes import per_tensor_symmetric as per_tensor_symmetric
+from .values.qschemes import qscheme as qscheme
+from . import quantized as quantized
+from .quantized.construction import _empty_affine_quantized as _empty_affine_quantized
+from .quantized.construction import _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized
+from .quantized.construction import _make_per_channel_quantized_tensor as _make_per_channel_quantized_tensor
+from .quantized.construction import _make_per_tensor_quantized_tensor as _make_per_tensor_quantized_tensor
+from .quantized.construction import quantize_per_channel as quantize_per_channel
+from .quantized.construction import quantize_per_tensor as quantize_per_tensor
+from .quantized.construction import quantize_per_tensor_dynamic as quantize_per_tensor_dynamic
+from .quantized.methods import dequantize as dequantize
+from .quantized.methods import int_repr as int_repr
+from .quantized.methods import q_per_channel_axis as q_per_channel_axis
+from .quantized.methods import q_per_channel_scales as q_per_channel_scales
+from .quantized.methods import q_per_channel_zero_points as q_per_channel_zero_points
+from .quantized.methods import q_scale as q_scale
+from .quantized.methods import q_zero_point as q_zero_point
 from .values.layouts import jagged as jagged
 from .values.layouts import sparse_bsc as sparse_bsc
 from .values.layouts import sparse_bsr as sparse_bsr
@@ -510,6 +532,11 @@ def exp_(input: _Tensor) -> _Tensor: ...
 def expand_copy(input: _Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: _Tensor | None = None) -> _Tensor: ...
 def expm1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 def expm1_(input: _Tensor) -> _Tensor: ...
+def fake_quantize_per_channel_affine(input: _Tensor, scale: _Tensor, zero_point: _Tensor, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> _Tensor: ...
+@overload
+def fake_quantize_per_tensor_affine(input: _Tensor, scale: builtins.float, zero_point: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> _Tensor: ...
+@overload
+def fake_quantize_per_tensor_affine(input: _Tensor, scale: _Tensor, zero_point: _Tensor, quant_min: builtins.int, quant_max: builtins.int) -> _Tensor: ...
 def feature_alpha_dropout(input: _Tensor, p: builtins.float, train: builtins.bool) -> _Tensor: ...
 def feature_alpha_dropout_(input: _Tensor, p: builtins.float, train: builtins.bool) -> _Tensor: ...
 def feature_dropout(input: _Tensor, p: builtins.float, train: builtins.bool) -> _Tensor: ...
@@ -543,6 +570,7 @@ def frobenius_norm(input: _Tensor, dim: builtins.int | Sequence[builtins.int], k
 @overload
 def frobenius_norm(input: _Tensor, *, axis: builtins.int | Sequence[builtins.int], keepdims: builtins.bool = False, out: _Tensor | None = None) -> _Tensor: ...
 def full_like(input: _Tensor, fill_value: _t.Number, *, dtype: _t.DTypeLike = None, layout: _layout | None = None, device: _t.DeviceLike = None, pin_memory: builtins.bool | None = None, memory_format: _memory_format | None = None, requires_grad: builtins.bool = False) -> _Tensor: ...
+def fused_moving_avg_obs_fake_quant(input: _Tensor, observer_on: _Tensor, fake_quant_on: _Tensor, running_min: _Tensor, running_max: _Tensor, scale: _Tensor, zero_point: _Tensor, averaging_const: builtins.float, quant_min: builtins.int, quant_max: builtins.int, ch_axis: builtins.int, per_row_fake_quant: builtins.bool = False, symmetric_quant: builtins.bool = False) -> _Tensor: ...
 @overload
 def gather(input: _Tensor, dim: builtins.int, index: _Tensor, *, sparse_grad: builtins.bool = False, out: _Tensor | None = None) -> _Tensor: ...
 @overload
@@ -1575,6 +1603,7 @@ __all__ = [
     "default_generator",
     "deg2rad",
     "deg2rad_",
+    "dequantize",
     "det",
     "detach",
     "detach_",
@@ -1625,6 +1654,8 @@ __all__ = [
     "expm1",
     "expm1_",
     "eye",
+    "fake_quantize_per_channel_affine",
+    "fake_quantize_per_tensor_affine",
     "feature_alpha_dropout",
     "feature_alpha_dropout_",
     "feature_dropout",
@@ -1662,6 +1693,7 @@ __all__ = [
     "frombuffer",
     "full",
     "full_like",
+    "fused_moving_avg_obs_fake_quant",
     "gather",
     "gcd",
     "gcd_",
@@ -1730,6 +1762,7 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "int_repr",
     "inverse",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
@@ -1883,6 +1916,11 @@ __all__ = [
     "pairwise_distance",
     "pca_lowrank",
     "pdist",
+    "per_channel_affine",
+    "per_channel_affine_float_qparams",
+    "per_channel_symmetric",
+    "per_tensor_affine",
+    "per_tensor_symmetric",
     "permute",
     "permute_copy",
     "pi",
@@ -1900,10 +1938,19 @@ __all__ = [
     "prod",
     "promote_types",
     "put",
+    "q_per_channel_axis",
+    "q_per_channel_scales",
+    "q_per_channel_zero_points",
+    "q_scale",
+    "q_zero_point",
     "qint32",
     "qint8",
     "qr",
+    "qscheme",
     "quantile",
+    "quantize_per_channel",
+    "quantize_per_tensor",
+    "quantize_per_tensor_dynamic",
     "quint2x4",
     "quint4x2",
     "quint8",

@@ -109,14 +109,15 @@ MODULES: Final = {f"torch.{name}": ours for ours, names in _GROUPS.items() for n
 #: Modules of ours that torch has by their own path, too; for the others torch's first name is theirs.
 _ALIASED: Final = frozenset(
     """
-    torchlike torchlike.accelerator torchlike.ao.nn.intrinsic torchlike.ao.nn.intrinsic.qat torchlike.ao.nn.intrinsic.quantized
-    torchlike.ao.nn.intrinsic.quantized.dynamic torchlike.ao.nn.qat torchlike.ao.nn.qat.dynamic torchlike.ao.nn.quantized
-    torchlike.ao.nn.quantized.dynamic torchlike.ao.nn.quantized.functional torchlike.ao.quantization
-    torchlike.ao.quantization.fake_quantize torchlike.ao.quantization.fuser_method_mappings torchlike.ao.quantization.observer
-    torchlike.ao.quantization.qconfig torchlike.ao.quantization.quantization_mappings torchlike.ao.quantization.stubs
-    torchlike.ao.quantization.utils torchlike.cuda torchlike.cuda.amp torchlike.distributions.distribution torchlike.hub
-    torchlike.nn.modules torchlike.nn.parallel torchlike.optim.adagrad torchlike.optim.adam torchlike.optim.sgd
-    torchlike.profiler torchlike.signal.windows torchlike.version
+    torchlike torchlike.accelerator torchlike.ao.nn.intrinsic torchlike.ao.nn.intrinsic.qat
+    torchlike.ao.nn.intrinsic.quantized torchlike.ao.nn.intrinsic.quantized.dynamic torchlike.ao.nn.qat
+    torchlike.ao.nn.qat.dynamic torchlike.ao.nn.quantized torchlike.ao.nn.quantized.dynamic
+    torchlike.ao.nn.quantized.functional torchlike.ao.quantization torchlike.ao.quantization.fake_quantize
+    torchlike.ao.quantization.fuser_method_mappings torchlike.ao.quantization.observer torchlike.ao.quantization.qconfig
+    torchlike.ao.quantization.quantization_mappings torchlike.ao.quantization.stubs torchlike.ao.quantization.utils
+    torchlike.cuda torchlike.cuda.amp torchlike.distributions.distribution torchlike.hub torchlike.nn.modules
+    torchlike.nn.parallel torchlike.optim.adagrad torchlike.optim.adam torchlike.optim.sgd torchlike.profiler
+    torchlike.signal.windows torchlike.version
     """.split()
 )
 _NAMES: Final = {ours: f"torch.{names.split()[0]}" for ours, names in _GROUPS.items() if ours not in _ALIASED}

@@ -173,7 +173,7 @@ class FixedQParamsFakeQuantize(FakeQuantize):
         if not is_per_tensor(self.qscheme):
             raise AssertionError(f"{type(self).__name__} supports schemes per tensor, not {self.qscheme}")
 
-    def calculate_qparams(self) -> Any:
+    def calculate_qparams(self) -> Any:  # type: ignore[override]  # as torch's
         return self.scale, self.zero_point
 
 

@@ -58,7 +58,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
             return x_orig
         old = self.histogram, self.min_val, self.max_val
         low, high = t.min(self.min_val, low), t.max(self.max_val, high)
-        counts = t.histc(x, self.bins, min=low, max=high).to(self.histogram.device)
+        counts = t.histc(x, self.bins, min=low.item(), max=high.item()).to(self.histogram.device)
         self._keep(self._combine_histograms(*old, counts, low, high), low, high)
         return x_orig
 
@@ -66,7 +66,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         """Forget what was counted, and count the elements of ``x`` from ``min_val`` to ``max_val``."""
         if min_val.numel() != 1 or max_val.numel() != 1:
             raise AssertionError("histogram min/max values must be scalar.")
-        self._keep(t.histc(x, self.bins, min=min_val, max=max_val), min_val, max_val)
+        self._keep(t.histc(x, self.bins, min=min_val.item(), max=max_val.item()), min_val, max_val)
 
     def _keep(self, histogram: Any, low: Any, high: Any) -> None:
         for own, new in (self.histogram, histogram), (self.min_val, low), (self.max_val, high):
@@ -80,7 +80,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         if update_min == orig_min and update_max == orig_max:
             return orig_hist + update_hist
         if orig_min == orig_max:
-            one = t.histc(orig_min, bins=self.bins, min=update_min, max=update_max)
+            one = t.histc(orig_min, bins=self.bins, min=update_min.item(), max=update_max.item())
             return one * t.sum(orig_hist) + update_hist
         return update_hist + self._upscale_histogram(orig_hist, orig_min, orig_max, update_min, update_max)
 

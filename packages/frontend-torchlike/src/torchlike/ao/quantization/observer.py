@@ -50,7 +50,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         self.register_buffer("min_val", t.tensor(float("inf"), **self._options))
         self.register_buffer("max_val", t.tensor(float("-inf"), **self._options))
 
-    def _find(self, x: Any) -> tuple[Any, Any]:
+    def _find_range(self, x: Any) -> tuple[Any, Any]:
         found: tuple[Any, Any] = t.aminmax(x.to(self.min_val.dtype))
         return found
 
@@ -64,7 +64,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
     def forward(self, x_orig: Any) -> Any:
         if x_orig.numel() == 0:
             return x_orig
-        low, high = self._find(x_orig.detach())
+        low, high = self._find_range(x_orig.detach())
         if not self._is_new():
             low, high = self._join(self.min_val, low, t.min), self._join(self.max_val, high, t.max)
         for own, found in (self.min_val, low), (self.max_val, high):
@@ -89,7 +89,8 @@ class _MovingAverage(UniformQuantizationObserverBase):
             raise NotImplementedError(
                 f"{type(self).__name__} doesn't support dynamic quantization for averaging constant of {averaging_constant}"
             )
-        super().__init__(*args, is_dynamic=is_dynamic, **kwargs)
+        options: dict[str, Any] = {**kwargs, "is_dynamic": is_dynamic}
+        super().__init__(*args, **options)
         self.averaging_constant = averaging_constant
 
     def _join(self, old: Any, new: Any, join: Any) -> Any:
@@ -116,7 +117,7 @@ class PerChannelMinMaxObserver(MinMaxObserver):
         self.ch_axis = ch_axis
         self.reset_min_max_vals()
 
-    def _find(self, x: Any) -> tuple[Any, Any]:
+    def _find_range(self, x: Any) -> tuple[Any, Any]:
         rows = x.transpose(0, self.ch_axis).to(self.min_val.dtype).flatten(start_dim=1)
         found: tuple[Any, Any] = t.aminmax(rows, dim=1)
         return found

@@ -20,15 +20,19 @@ class _Stub(nn.Module):
 
 
 class QuantStub(_Stub):
-    """Mark where numbers become integers; observed by `prepare`, replaced by `convert` (source: ``torch.ao.quantization``)."""
+    """Mark where numbers become integers; `convert` replaces it (source: ``torch.ao.quantization.QuantStub``)."""
 
 
 class DeQuantStub(_Stub):
-    """Mark where integers become numbers; replaced by `convert` (source: ``torch.ao.quantization.DeQuantStub``)."""
+    """Mark where integers become numbers; `convert` replaces it (source: ``torch.ao.quantization.DeQuantStub``)."""
 
 
 class QuantWrapper(nn.Module):
     """Put the stubs before and behind a module (source: ``torch.ao.quantization.QuantWrapper``)."""
+
+    quant: Any
+    dequant: Any
+    module: Any
 
     def __init__(self, module: Any) -> None:
         super().__init__()

@@ -26,14 +26,14 @@ __all__ = [
 _PER_TENSOR: Final = (t.per_tensor_affine, t.per_tensor_symmetric)
 _PER_CHANNEL: Final = (t.per_channel_affine, t.per_channel_affine_float_qparams, t.per_channel_symmetric)
 #: A dtype's integers, whole and halved; others have 4 bits.
-_RANGES: Final = {
+_RANGES: Final[dict[Any, Any]] = {
     **dict.fromkeys((t.qint8, t.int8), ((-128, 127), (-64, 63))),
     **dict.fromkeys((t.quint8, t.uint8), ((0, 255), (0, 127))),
     **dict.fromkeys((t.qint32, t.int32), ((-(2**31), 2**31 - 1),) * 2),
     t.uint16: ((0, 2**16 - 1),) * 2,
     t.int16: ((-(2**15), 2**15 - 1),) * 2,
 }
-_UNDERLYING: Final = {
+_UNDERLYING: Final[dict[Any, Any]] = {
     t.quint8: t.uint8,
     t.qint8: t.int8,
     t.qint32: t.int32,

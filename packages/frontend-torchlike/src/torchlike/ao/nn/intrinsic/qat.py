@@ -114,7 +114,8 @@ class _Normalized(fused._FusedModule):
         qconfig = trained.find_qconfig(cls, mod)
         layer, norm = mod[0], mod[1]
         values = [layer.bias is not None if name == "bias" else getattr(layer, name) for name in cls._arguments]
-        made: Any = cls(*values, eps=norm.eps, momentum=norm.momentum, qconfig=qconfig)
+        kind: Any = cls
+        made = kind(*values, eps=norm.eps, momentum=norm.momentum, qconfig=qconfig)
         made.weight, made.bias = layer.weight, layer.bias
         for name in "weight", "bias", "running_mean", "running_var", "num_batches_tracked":
             setattr(made.bn, name, getattr(norm, name))

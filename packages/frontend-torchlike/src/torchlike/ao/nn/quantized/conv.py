@@ -158,19 +158,22 @@ class _ConvNd(WeightedQuantizedModule):
 class Conv1d(_ConvNd):
     """Convolve integers ``(N, C, L)`` (source: ``torch.ao.nn.quantized.Conv1d``)."""
 
-    _dims, _FLOAT_MODULE = 1, nn.Conv1d
+    _dims = 1
+    _FLOAT_MODULE: ClassVar[Any] = nn.Conv1d
 
 
 class Conv2d(_ConvNd):
     """Convolve integers ``(N, C, H, W)`` (source: ``torch.ao.nn.quantized.Conv2d``)."""
 
-    _dims, _FLOAT_MODULE = 2, nn.Conv2d
+    _dims = 2
+    _FLOAT_MODULE: ClassVar[Any] = nn.Conv2d
 
 
 class Conv3d(_ConvNd):
     """Convolve integers ``(N, C, D, H, W)`` (source: ``torch.ao.nn.quantized.Conv3d``)."""
 
-    _dims, _FLOAT_MODULE = 3, nn.Conv3d
+    _dims = 3
+    _FLOAT_MODULE: ClassVar[Any] = nn.Conv3d
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -225,16 +228,19 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """Transpose a convolution of integers ``(N, C, L)`` (source: ``torch.ao.nn.quantized.ConvTranspose1d``)."""
 
-    _dims, _FLOAT_MODULE = 1, nn.ConvTranspose1d
+    _dims = 1
+    _FLOAT_MODULE: ClassVar[Any] = nn.ConvTranspose1d
 
 
 class ConvTranspose2d(_ConvTransposeNd):
     """Transpose a convolution of integers ``(N, C, H, W)`` (source: ``torch.ao.nn.quantized.ConvTranspose2d``)."""
 
-    _dims, _FLOAT_MODULE = 2, nn.ConvTranspose2d
+    _dims = 2
+    _FLOAT_MODULE: ClassVar[Any] = nn.ConvTranspose2d
 
 
 class ConvTranspose3d(_ConvTransposeNd):
     """Transpose a convolution of integers ``(N, C, D, H, W)`` (source: ``torch.ao.nn.quantized.ConvTranspose3d``)."""
 
-    _dims, _FLOAT_MODULE = 3, nn.ConvTranspose3d
+    _dims = 3
+    _FLOAT_MODULE: ClassVar[Any] = nn.ConvTranspose3d

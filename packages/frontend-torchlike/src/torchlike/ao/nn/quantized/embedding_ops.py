@@ -154,7 +154,7 @@ class EmbeddingBag(Embedding):
         super().__init__(num_embeddings, embedding_dim, _weight=_weight, dtype=dtype)
         self.mode, self.pruned_weights, self.include_last_offset = mode, False, include_last_offset
 
-    def forward(  # type: ignore[override]  # of several tensors, as torch's
+    def forward(
         self, indices: Any, offsets: Any = None, per_sample_weights: Any = None, compressed_indices_mapping: Any = None
     ) -> Any:
         return t.ops.quantized.embedding_bag_byte(

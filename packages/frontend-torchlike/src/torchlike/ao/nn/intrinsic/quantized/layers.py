@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torchlike as t
 from torchlike.nn import functional as F  # noqa: N812  # torch's own abbreviation
@@ -59,25 +59,29 @@ class LinearLeakyReLU(linear.Linear):
 class ConvReLU1d(conv.Conv1d):
     """Convolve ``(N, C, L)``, and then ReLU (source: ``torch.ao.nn.intrinsic.quantized.ConvReLU1d``)."""
 
-    _FLOAT_MODULE, _operator = fused.ConvReLU1d, ("conv", "_relu")
+    _FLOAT_MODULE: ClassVar[Any] = fused.ConvReLU1d
+    _operator = ("conv", "_relu")
 
 
 class ConvReLU2d(conv.Conv2d):
     """Convolve ``(N, C, H, W)``, and then ReLU (source: ``torch.ao.nn.intrinsic.quantized.ConvReLU2d``)."""
 
-    _FLOAT_MODULE, _operator = fused.ConvReLU2d, ("conv", "_relu")
+    _FLOAT_MODULE: ClassVar[Any] = fused.ConvReLU2d
+    _operator = ("conv", "_relu")
 
 
 class ConvReLU3d(conv.Conv3d):
     """Convolve ``(N, C, D, H, W)``, and then ReLU (source: ``torch.ao.nn.intrinsic.quantized.ConvReLU3d``)."""
 
-    _FLOAT_MODULE, _operator = fused.ConvReLU3d, ("conv", "_relu")
+    _FLOAT_MODULE: ClassVar[Any] = fused.ConvReLU3d
+    _operator = ("conv", "_relu")
 
 
 class ConvAdd2d(conv.Conv2d):
     """Convolve ``(N, C, H, W)``, and add to the result (source: ``torch.ao.nn.intrinsic.quantized.ConvAdd2d``)."""
 
-    _FLOAT_MODULE, _operator = fused.ConvAdd2d, ("conv", "_add")
+    _FLOAT_MODULE: ClassVar[Any] = fused.ConvAdd2d
+    _operator = ("conv", "_add")
 
     def forward(self, input: Any, extra_input: Any) -> Any:  # type: ignore[override]  # of two tensors, as torch's
         if len(input.shape) != 4:
@@ -91,7 +95,8 @@ class ConvAdd2d(conv.Conv2d):
 class ConvAddReLU2d(ConvAdd2d):
     """Convolve, add, and then ReLU (source: ``torch.ao.nn.intrinsic.quantized.ConvAddReLU2d``)."""
 
-    _FLOAT_MODULE, _operator = fused.ConvAddReLU2d, ("conv", "_add_relu")
+    _FLOAT_MODULE: ClassVar[Any] = fused.ConvAddReLU2d
+    _operator = ("conv", "_add_relu")
 
 
 class BNReLU2d(normalization.BatchNorm2d):

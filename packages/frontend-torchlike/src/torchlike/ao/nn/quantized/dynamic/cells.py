@@ -36,7 +36,7 @@ class RNNCellBase(nn.Module):
         weights = [t.randn(gates, input_size), t.randn(gates, hidden_size)]
         if dtype == t.qint8:
             weights = [t.quantize_per_tensor(each, scale=1, zero_point=0, dtype=dtype) for each in weights]
-        self._pack(*weights, self.bias_ih, self.bias_hh)
+        self._pack(weights[0], weights[1], self.bias_ih, self.bias_hh)
 
     def _pack(self, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> None:
         self._packed_weight_ih, self._packed_weight_hh = (
@@ -123,7 +123,7 @@ class RNNCellBase(nn.Module):
             raise AssertionError("mod.bias must be True")
         made = cls(mod.input_size, mod.hidden_size, bias=mod.bias, dtype=dtype, **cls._options_of(mod))
         weights = [quantize_for(each, make_observer, dtype) for each in (mod.weight_ih, mod.weight_hh)]
-        made._pack(*weights, mod.bias_ih, mod.bias_hh)
+        made._pack(weights[0], weights[1], mod.bias_ih, mod.bias_hh)
         return made
 
 

@@ -78,8 +78,8 @@ class RNNBase(nn.Module):
             weights = [t.randn(gates, width), t.randn(gates, hidden_size)]
             if dtype == t.qint8:
                 weights = [t.quantize_per_tensor(each, scale=0.1, zero_point=0, dtype=dtype) for each in weights]
-            made.append(self._pack(*weights, t.randn(gates), t.randn(gates)))
-        self._all_weight_values = nn.ModuleList(made)
+            made.append(self._pack(weights[0], weights[1], t.randn(gates), t.randn(gates)))
+        self._all_weight_values: Any = nn.ModuleList(made)
 
     def _directions(self) -> list[tuple[str, int]]:
         """Return what stands behind the names of each direction's parameters, and the width of its input."""
@@ -129,7 +129,7 @@ class RNNBase(nn.Module):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         is_packed = isinstance(input, PackedSequence)
-        data, batch_sizes, order, back = input if is_packed else (input, None, None, None)
+        data, batch_sizes, order, back = input if is_packed else (input, *[None] * 3)
         batch = int(batch_sizes[0]) if is_packed else data.size(0 if self.batch_first else 1)
         state = self._first_state(batch, data) if hx is None else _reorder(hx, order)
         self.check_forward_args(data, state, batch_sizes)
@@ -163,8 +163,10 @@ class RNNBase(nn.Module):
         """Take quantized weights and biases by torch's names, such as ``weight_ih_l0``."""
         made = []
         for suffix, _ in self._directions():
-            names = [f"{what}{suffix}" for what in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
-            made.append(self._pack(*(weight_bias_dict[name] for name in names)))
+            w_ih, w_hh, b_ih, b_hh = (
+                weight_bias_dict[f"{what}{suffix}"] for what in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            )
+            made.append(self._pack(w_ih, w_hh, b_ih, b_hh))
         self._all_weight_values = nn.ModuleList(made)
 
     def _weight_bias(self) -> dict[str, dict[str, Any]]:
@@ -195,7 +197,7 @@ class RNNBase(nn.Module):
         if not mod.bias:
             raise AssertionError("mod.bias must be True")
         sizes = mod.input_size, mod.hidden_size, mod.num_layers, mod.bias, mod.batch_first
-        made: Any = cls(*sizes, mod.dropout, mod.bidirectional, dtype)  # type: ignore[arg-type]  # of a subclass
+        made: Any = cls(*sizes, mod.dropout, mod.bidirectional, dtype)
         values = {}
         for suffix, _ in made._directions():
             for part in "ih", "hh":

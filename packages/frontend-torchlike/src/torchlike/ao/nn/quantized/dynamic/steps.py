@@ -105,7 +105,8 @@ def _run_steps(
             now = STEPS[mode](steps[at], now, params)
             outputs[at] = _output(now)
         return t.cat(outputs), now
-    now, done = state, []
+    now = state
+    done: list[State] = []
     for at, rows in enumerate(steps):
         now, ended = _take(now, sizes[at])
         if len(_output(ended)):
