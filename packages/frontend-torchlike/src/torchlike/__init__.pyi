@@ -53,6 +53,7 @@ from .functions.arrangements import unravel_index as unravel_index
 from . import ao as ao
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from .functions.moving_ranges import fused_moving_avg_obs_fake_quant as fused_moving_avg_obs_fake_quant
 from . import fft as fft
 from .func import vmap as vmap
 from . import func as func
@@ -570,7 +571,6 @@ def frobenius_norm(input: _Tensor, dim: builtins.int | Sequence[builtins.int], k
 @overload
 def frobenius_norm(input: _Tensor, *, axis: builtins.int | Sequence[builtins.int], keepdims: builtins.bool = False, out: _Tensor | None = None) -> _Tensor: ...
 def full_like(input: _Tensor, fill_value: _t.Number, *, dtype: _t.DTypeLike = None, layout: _layout | None = None, device: _t.DeviceLike = None, pin_memory: builtins.bool | None = None, memory_format: _memory_format | None = None, requires_grad: builtins.bool = False) -> _Tensor: ...
-def fused_moving_avg_obs_fake_quant(input: _Tensor, observer_on: _Tensor, fake_quant_on: _Tensor, running_min: _Tensor, running_max: _Tensor, scale: _Tensor, zero_point: _Tensor, averaging_const: builtins.float, quant_min: builtins.int, quant_max: builtins.int, ch_axis: builtins.int, per_row_fake_quant: builtins.bool = False, symmetric_quant: builtins.bool = False) -> _Tensor: ...
 @overload
 def gather(input: _Tensor, dim: builtins.int, index: _Tensor, *, sparse_grad: builtins.bool = False, out: _Tensor | None = None) -> _Tensor: ...
 @overload

@@ -2184,9 +2184,6 @@ class _aten_full(OpOverloadPacket):
 class _aten_full_like(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, fill_value: _Number, *, dtype: _DType | None = None, layout: Any | None = None, device: _Device | None = None, pin_memory: builtins.bool | None = None, memory_format: builtins.int | None = None) -> Any: ...
-class _aten_fused_moving_avg_obs_fake_quant(OpOverloadPacket):
-    default: OpOverload
-    def __call__(_packet, /, self: Any, observer_on: Any, fake_quant_on: Any, running_min: Any, running_max: Any, scale: Any, zero_point: Any, averaging_const: builtins.float, quant_min: builtins.int, quant_max: builtins.int, ch_axis: builtins.int, per_row_fake_quant: builtins.bool = False, symmetric_quant: builtins.bool = False) -> Any: ...
 class _aten_gather(OpOverloadPacket):
     default: OpOverload
     out: OpOverload
@@ -6686,7 +6683,6 @@ class _aten:
     frobenius_norm: _aten_frobenius_norm
     full: _aten_full
     full_like: _aten_full_like
-    fused_moving_avg_obs_fake_quant: _aten_fused_moving_avg_obs_fake_quant
     gather: _aten_gather
     gcd: _aten_gcd
     gcd_: _aten_gcd_

@@ -42,10 +42,13 @@ _NAMES: Final = {
         " default_quint8_weight_qconfig default_reuse_input_qconfig default_symmetric_qnnpack_qat_qconfig"
         " default_symmetric_qnnpack_qconfig default_weight_only_qconfig float16_dynamic_qconfig float16_static_qconfig"
         " float_qparams_weight_only_qconfig float_qparams_weight_only_qconfig_4bit get_default_qat_qconfig"
-        " get_default_qat_qconfig_dict get_default_qconfig get_default_qconfig_dict per_channel_dynamic_qconfig"
+        " get_default_qconfig per_channel_dynamic_qconfig"
         " qconfig_equals"
     ),
-    "qconfig_mapping": "QConfigMapping get_default_qat_qconfig_mapping get_default_qconfig_mapping",
+    "qconfig_mapping": (
+        "QConfigMapping get_default_qat_qconfig_dict get_default_qat_qconfig_mapping get_default_qconfig_dict"
+        " get_default_qconfig_mapping"
+    ),
     "quantization_mappings": (
         "get_default_compare_output_module_list get_default_dynamic_quant_module_mappings"
         " get_default_float_to_quantized_operator_mappings get_default_qat_module_mappings"

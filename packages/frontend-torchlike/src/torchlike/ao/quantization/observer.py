@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, NoReturn
 
 import torchlike as t
 
+from .constructors import Constructible
 from .constructors import _PartialWrapper as _PartialWrapper  # noqa: PLC0414  # torch's module has it
 from .histogram import HistogramObserver
 from .observer_bases import ObserverBase, UniformQuantizationObserverBase
@@ -175,7 +176,7 @@ class FixedQParamsObserver(ObserverBase):
         return self.scale, self.zero_point
 
 
-class _Passing(ObserverBase):
+class _Unscaled(ObserverBase):
     """An observer that looks at nothing, and knows no scale."""
 
     def forward(self, x: Any) -> Any:
@@ -185,7 +186,7 @@ class _Passing(ObserverBase):
         raise Exception(f"calculate_qparams should not be called for {type(self).__name__}")  # noqa: TRY002  # torch's class
 
 
-class PlaceholderObserver(_Passing):
+class PlaceholderObserver(_Unscaled):
     """Stand for a dtype, where nothing is observed (source: ``torch.ao.quantization.PlaceholderObserver``)."""
 
     def __init__(
@@ -207,11 +208,13 @@ class PlaceholderObserver(_Passing):
         if compute_dtype:
             warnings.warn("Please use `is_dynamic` instead of `compute_dtype`.", stacklevel=2)
 
+    has_qparams = False
+
     def extra_repr(self) -> str:
         return f"dtype={self.dtype}, is_dynamic={self.is_dynamic}"
 
 
-class RecordingObserver(_Passing):
+class RecordingObserver(_Unscaled):
     """Keep every tensor (source: ``torch.ao.quantization.RecordingObserver``)."""
 
     def __init__(self, dtype: Any = t.quint8) -> None:
@@ -227,7 +230,7 @@ class RecordingObserver(_Passing):
         return self.tensor_val
 
 
-class NoopObserver(_Passing):
+class NoopObserver(_Unscaled):
     """Stand where nothing is observed and nothing is quantized (source: ``torch.ao.quantization.NoopObserver``)."""
 
     def __init__(self, dtype: Any = t.float16, custom_op_name: str = "") -> None:
@@ -235,7 +238,7 @@ class NoopObserver(_Passing):
         self.custom_op = custom_op_name
 
 
-class ReuseInputObserver(_Passing):
+class ReuseInputObserver(_Unscaled):
     """Stand for the observer of the input (source: ``torch.ao.quantization.ReuseInputObserver``)."""
 
     def __init__(self) -> None:
@@ -243,9 +246,7 @@ class ReuseInputObserver(_Passing):
 
 
 def _is_activation_post_process(module: Any) -> bool:
-    from .fake_quantize import FakeQuantizeBase  # which imports this module
-
-    return isinstance(module, (ObserverBase, FakeQuantizeBase))
+    return isinstance(module, Constructible)
 
 
 def get_observer_state_dict(mod: Any) -> OrderedDict[str, Any]:

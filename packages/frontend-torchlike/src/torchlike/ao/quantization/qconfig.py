@@ -18,9 +18,7 @@ __all__ = [
     "QConfigAny",
     "QConfigDynamic",
     "get_default_qat_qconfig",
-    "get_default_qat_qconfig_dict",
     "get_default_qconfig",
-    "get_default_qconfig_dict",
     "qconfig_equals",
 ]
 
@@ -32,6 +30,7 @@ _HALVING: Final = ("fbgemm", "x86")
 class QConfig(namedtuple("QConfig", ["activation", "weight"])):  # noqa: PYI024  # torch's class
     """Two constructors of observers: for what flows, and for weights (source: ``torch.ao.quantization.QConfig``).
 
+    >>> import torchlike
     >>> from torchlike.ao import quantization
     >>> config = QConfig(quantization.MinMaxObserver, quantization.MinMaxObserver.with_args(dtype=torchlike.qint8))
     >>> config.weight().quant_min
@@ -135,20 +134,6 @@ def get_default_qat_qconfig(backend: str = "x86", version: int = 1) -> QConfig:
     halved = {} if backend == "onednn" else {"reduce_range": backend in _HALVING}
     activation = kind.with_args(observer=observers.MovingAverageMinMaxObserver, quant_min=0, quant_max=255, **halved)
     return QConfig(activation, weight)
-
-
-def get_default_qconfig_dict(backend: str = "x86", version: int = 0) -> dict[str, Any]:
-    """Return `get_default_qconfig_mapping` as a dictionary."""
-    from .qconfig_mapping import get_default_qconfig_mapping  # which imports this module
-
-    return get_default_qconfig_mapping(backend, version).to_dict()
-
-
-def get_default_qat_qconfig_dict(backend: str = "x86", version: int = 1) -> dict[str, Any]:
-    """Return `get_default_qat_qconfig_mapping` as a dictionary."""
-    from .qconfig_mapping import get_default_qat_qconfig_mapping  # which imports this module
-
-    return get_default_qat_qconfig_mapping(backend, version).to_dict()
 
 
 def _assert_valid_qconfig(qconfig: Any, mod: Any) -> None:

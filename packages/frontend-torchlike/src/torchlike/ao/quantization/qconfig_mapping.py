@@ -24,7 +24,13 @@ from .qconfig import (
     get_default_qconfig,
 )
 
-__all__ = ["QConfigMapping", "get_default_qat_qconfig_mapping", "get_default_qconfig_mapping"]
+__all__ = [
+    "QConfigMapping",
+    "get_default_qat_qconfig_dict",
+    "get_default_qat_qconfig_mapping",
+    "get_default_qconfig_dict",
+    "get_default_qconfig_mapping",
+]
 
 _F: Final = nn.functional
 _FIXED: Final = {
@@ -148,3 +154,13 @@ def get_default_qconfig_mapping(backend: str = "x86", version: int = 0) -> QConf
 def get_default_qat_qconfig_mapping(backend: str = "x86", version: int = 1) -> QConfigMapping:
     """Return the configurations of networks that are trained with simulated quantization."""
     return _make(True, backend, version)
+
+
+def get_default_qconfig_dict(backend: str = "x86", version: int = 0) -> dict[str, Any]:
+    """Return `get_default_qconfig_mapping` as a dictionary."""
+    return get_default_qconfig_mapping(backend, version).to_dict()
+
+
+def get_default_qat_qconfig_dict(backend: str = "x86", version: int = 1) -> dict[str, Any]:
+    """Return `get_default_qat_qconfig_mapping` as a dictionary."""
+    return get_default_qat_qconfig_mapping(backend, version).to_dict()

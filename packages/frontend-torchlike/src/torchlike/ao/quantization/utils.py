@@ -85,10 +85,8 @@ def weight_dtype(qconfig: Any) -> Any:
 
 def get_qparam_dict(observer_or_fake_quant: Any) -> dict[str, Any]:
     """Return scheme, dtype, scale, zero point and axis by name."""
-    from .observer import PlaceholderObserver  # which imports this module
-
     observer, qscheme = observer_or_fake_quant, getattr(observer_or_fake_quant, "qscheme", None)
-    if not qscheme or isinstance(observer, PlaceholderObserver):
+    if not qscheme or not getattr(observer, "has_qparams", True):
         return {"qscheme": None, "dtype": observer.dtype}
     found = {"qscheme": t.per_tensor_affine if is_per_tensor(qscheme) else qscheme, "dtype": observer.dtype}
     if is_per_channel(qscheme):

@@ -43,6 +43,7 @@ def _limit(rounded: Array, low: Array, quant_min: int, quant_max: int) -> tuple[
 
 
 def _per_tensor(self: Array, scale: float, zero_point: int, quant_min: int, quant_max: int) -> tuple[Array, Array]:
+    """Round by numbers; see Note [Numbers of torch's kernels]."""
     RULES["fake_quantize_per_tensor_affine_cachemask"](meta_of(self), scale, zero_point, quant_min, quant_max)
     single = np.float32(scale)
     with np.errstate(all="ignore"):
@@ -105,7 +106,7 @@ def _per_channel(
     return cast(out, dc.dtype(self)), mask
 
 
-def _masked(grad: Array, mask: Array) -> Array:
+def _mask_gradient(grad: Array, mask: Array) -> Array:
     if dc.dtype(mask) != bool_:
         raise OperatorError(f"Expected mask to be a tensor of bools, but got {dc.dtype(mask).name}", argument="mask")
     if dc.shape(mask) != dc.shape(grad):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dispatch_aten.shapes.meta import TensorMeta
 
 
-def _rounded(name: str, self: TensorMeta, quant_min: int, quant_max: int) -> tuple[TensorMeta, TensorMeta]:
+def _describe(name: str, self: TensorMeta, quant_min: int, quant_max: int) -> tuple[TensorMeta, TensorMeta]:
     if quant_min > quant_max:
         raise OperatorError("`quant_min` should be less than or equal to `quant_max`.", argument="quant_min")
     check_kernel(name, self.dtype)
@@ -24,7 +24,7 @@ def _rounded(name: str, self: TensorMeta, quant_min: int, quant_max: int) -> tup
 def _per_tensor(
     self: TensorMeta, scale: float, zero_point: int, quant_min: int, quant_max: int
 ) -> tuple[TensorMeta, TensorMeta]:
-    found = _rounded("fake_quantize_per_tensor_affine_cachemask", self, quant_min, quant_max)
+    found = _describe("fake_quantize_per_tensor_affine_cachemask", self, quant_min, quant_max)
     if not quant_min <= zero_point <= quant_max:
         raise OperatorError("`zero_point` must be between `quant_min` and `quant_max`.", argument="zero_point")
     return found
@@ -38,7 +38,7 @@ def _per_tensor_by_tensors(
     quant_min: int,
     quant_max: int,
 ) -> tuple[TensorMeta, TensorMeta]:
-    found = _rounded("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", self, quant_min, quant_max)
+    found = _describe("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", self, quant_min, quant_max)
     for name, meta in ("scale", scale), ("zero_point", zero_point), ("fake_quant_enabled", fake_quant_enabled):
         if meta.numel != 1:
             raise ShapeError(f"a Tensor with {meta.numel} elements cannot be converted to Scalar", argument=name)
@@ -65,4 +65,4 @@ def _per_channel(
         raise ShapeError("dimensions of scale and zero-point are not consistent with input tensor", argument="scale")
     if axis < 0:
         raise ShapeError("`axis` must be between 0 and number of dimensions of input", argument="axis")
-    return _rounded("fake_quantize_per_channel_affine_cachemask", self, quant_min, quant_max)
+    return _describe("fake_quantize_per_channel_affine_cachemask", self, quant_min, quant_max)

@@ -71,17 +71,17 @@ class _ConvNd(WeightedQuantizedModule):
         self.set_weight_bias(weight, t.zeros(out_channels, **options) if bias else None)
         self.scale, self.zero_point = 1.0, 0
 
-    def _named(self, what: str) -> Any:
+    def _find_operator(self, what: str) -> Any:
         return getattr(t.ops.quantized, f"{self._operator[0]}{self._dims}d{what}")
 
     def set_weight_bias(self, w: Any, b: Any) -> None:
         """Take a quantized weight, and a bias of floats or None."""
         padding = self.padding if self.padding_mode == "zeros" else (0,) * self._dims
         bias = None if b is None else b.detach()
-        self._packed_params = self._named("_prepack")(w, bias, self.stride, padding, self.dilation, self.groups)
+        self._packed_params = self._find_operator("_prepack")(w, bias, self.stride, padding, self.dilation, self.groups)
 
     def _weight_bias(self) -> tuple[Any, Any]:
-        found: tuple[Any, Any] = self._named("_unpack")(self._packed_params)
+        found: tuple[Any, Any] = self._find_operator("_unpack")(self._packed_params)
         return found
 
     def forward(self, input: Any) -> Any:
@@ -89,7 +89,7 @@ class _ConvNd(WeightedQuantizedModule):
             raise ValueError(f"Input shape must be `{_SHAPES[self._dims]}`!")
         if self.padding_mode != "zeros":
             input = F.pad(input, _reverse_repeat_padding(self.padding), mode=self.padding_mode)
-        return self._named(self._operator[1])(input, self._packed_params, self.scale, self.zero_point)
+        return self._find_operator(self._operator[1])(input, self._packed_params, self.scale, self.zero_point)
 
     def _get_name(self) -> str:
         return f"Quantized{type(self).__name__}"
@@ -207,7 +207,7 @@ class _ConvTransposeNd(_ConvNd):
     def set_weight_bias(self, w: Any, b: Any) -> None:
         sizes = self.stride, self.padding, self.output_padding, self.dilation
         bias = None if b is None else b.detach()
-        self._packed_params = self._named("_prepack")(w, bias, *sizes, self.groups)
+        self._packed_params = self._find_operator("_prepack")(w, bias, *sizes, self.groups)
 
     @classmethod
     def _make(cls, mod: Any) -> Self:

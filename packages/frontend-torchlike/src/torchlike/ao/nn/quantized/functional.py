@@ -64,7 +64,7 @@ def conv1d(
     zero_point: int = 0,
     dtype: Any = t.quint8,
 ) -> Any:
-    """Convolve integers ``(N, C, L)`` with a quantized weight."""
+    """Return the convolution of integers ``(N, C, L)`` with a quantized weight."""
     return _conv(1, input, weight, bias, (stride, padding, dilation), groups, padding_mode, scale, zero_point)
 
 
@@ -81,7 +81,7 @@ def conv2d(
     zero_point: int = 0,
     dtype: Any = t.quint8,
 ) -> Any:
-    """Convolve integers ``(N, C, H, W)`` with a quantized weight."""
+    """Return the convolution of integers ``(N, C, H, W)`` with a quantized weight."""
     return _conv(2, input, weight, bias, (stride, padding, dilation), groups, padding_mode, scale, zero_point)
 
 
@@ -98,12 +98,12 @@ def conv3d(
     zero_point: int = 0,
     dtype: Any = t.quint8,
 ) -> Any:
-    """Convolve integers ``(N, C, D, H, W)`` with a quantized weight."""
+    """Return the convolution of integers ``(N, C, D, H, W)`` with a quantized weight."""
     return _conv(3, input, weight, bias, (stride, padding, dilation), groups, padding_mode, scale, zero_point)
 
 
 def linear(input: Any, weight: Any, bias: Any = None, scale: Any = None, zero_point: Any = None) -> Any:
-    """Multiply integers by a quantized weight; without a scale, by the input's."""
+    """Return integers times a quantized weight, scaled; without a scale, by the input's."""
     scale = input.q_scale() if scale is None else scale
     zero_point = input.q_zero_point() if zero_point is None else zero_point
     packed = t.ops.quantized.linear_prepack(weight, bias)
@@ -111,34 +111,34 @@ def linear(input: Any, weight: Any, bias: Any = None, scale: Any = None, zero_po
 
 
 def elu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
-    """Compute ``elu`` of integers."""
+    """Return ``elu`` of integers."""
     return t.ops.quantized.elu(input, scale, zero_point, alpha)
 
 
 def celu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
-    """Compute ``celu`` of integers."""
+    """Return ``celu`` of integers."""
     return t.ops.quantized.celu(input, scale, zero_point, alpha)
 
 
 def hardswish(input: Any, scale: float, zero_point: int) -> Any:
-    """Compute ``hardswish`` of integers."""
+    """Return ``hardswish`` of integers."""
     return t.ops.quantized.hardswish(input, scale, zero_point)
 
 
 def leaky_relu(
     input: Any, negative_slope: float = 0.01, inplace: bool = False, scale: Any = None, zero_point: Any = None
 ) -> Any:
-    """Multiply negative numbers by a slope; without a scale, by the input's."""
+    """Return negative numbers times a slope, and others; without a scale, by the input's."""
     if scale is None or zero_point is None:
         return F.leaky_relu(input, negative_slope, inplace)
     return t.ops.quantized.leaky_relu(input, negative_slope, inplace, scale, zero_point)
 
 
 def clamp(input: Any, min_: float, max_: float) -> Any:
-    """Limit to a range."""
+    """Return the numbers limited to a range."""
     return t.clamp(input, min_, max_)
 
 
 def threshold(input: Any, threshold: float, value: float) -> Any:
-    """Replace numbers that are not above ``threshold``."""
+    """Return ``value`` for numbers that are not above ``threshold``."""
     return F.threshold(input, threshold, value)

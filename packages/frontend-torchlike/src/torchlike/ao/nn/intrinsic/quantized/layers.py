@@ -89,7 +89,7 @@ class ConvAdd2d(conv.Conv2d):
         if self.padding_mode != "zeros":
             input = F.pad(input, conv._reverse_repeat_padding(self.padding), mode=self.padding_mode)
         packed = self._packed_params
-        return self._named(self._operator[1])(input, extra_input, packed, self.scale, self.zero_point)
+        return self._find_operator(self._operator[1])(input, extra_input, packed, self.scale, self.zero_point)
 
 
 class ConvAddReLU2d(ConvAdd2d):
