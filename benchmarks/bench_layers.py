@@ -1,8 +1,9 @@
 """The cost of layers in use, beside torch's: ``python benchmarks/bench_layers.py [ROW ...]``.
 
 Autocast's blocks, modes and function transforms, on one thread, on inputs so small that the calls cost more than the
-arithmetic. Rows "over ..." leave out the time of the same calls without the layer, on both sides. Rows "what the block adds"
-do so on ours alone, because torch's is a part of its noise: they are fractions of torch's whole call.
+arithmetic, and layers of integers. Rows "over ..." leave out the time of the same calls without the layer, on both sides.
+Rows "what the block adds" do so on ours alone, because torch's is a part of its noise: they are fractions of torch's whole
+call.
 """
 
 from __future__ import annotations
@@ -228,6 +229,34 @@ def _level_measures() -> Iterator[Measure]:
     yield Measure("levels: vmap of an add", map_add(torchlike), map_add(torch))
 
 
+def _quantized_measures() -> Iterator[Measure]:
+    """Yield layers of integers, beside torch's and beside our own of float32."""
+
+    def linear(library: Any, rows: int, inner: int, outputs: int) -> _Call:
+        x = library.quantize_per_tensor(library.ones(rows, inner), 0.05, 7, library.quint8)
+        weight = library.quantize_per_tensor(library.ones(outputs, inner), 0.02, 0, library.qint8)
+        packed = library.ops.quantized.linear_prepack(weight, library.ones(outputs))
+        call = library.ops.quantized.linear
+        return lambda: call(x, packed, 0.5, 3)
+
+    def convolution(library: Any) -> _Call:
+        x = library.quantize_per_tensor(library.ones(1, 16, 32, 32), 0.05, 7, library.quint8)
+        weight = library.quantize_per_tensor(library.ones(32, 16, 3, 3), 0.02, 0, library.qint8)
+        packed = library.ops.quantized.conv2d_prepack(weight, None, [1, 1], [1, 1], [1, 1], 1)
+        call = library.ops.quantized.conv2d
+        return lambda: call(x, packed, 0.5, 3)
+
+    def quantize(library: Any) -> _Call:
+        x = library.ones(65536)
+        return lambda: library.quantize_per_tensor(x, 0.05, 7, library.quint8).dequantize()
+
+    for sizes in ((1, 1, 1), (64, 256, 256), (64, 4096, 64)):
+        name = "quantized: linear of {} x {} by {}".format(*sizes)
+        yield Measure(name, linear(torchlike, *sizes), linear(torch, *sizes))
+    yield Measure("quantized: convolution of 16 channels", convolution(torchlike), convolution(torch))
+    yield Measure("quantized: 65,536 numbers to integers and back", quantize(torchlike), quantize(torch))
+
+
 def main() -> None:
     """Print the table and, where asked, write it as JSON."""
     options = parser(__doc__)
@@ -235,7 +264,7 @@ def main() -> None:
     given = options.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    measures = [*_autocast_measures(), *_mode_measures(), *_level_measures()]
+    measures = [*_autocast_measures(), *_mode_measures(), *_level_measures(), *_quantized_measures()]
     wanted = [each for each in measures if not given.rows or each.name.startswith(tuple(given.rows))]
     print(report(run(wanted, repeats=given.repeats), given.json))
 

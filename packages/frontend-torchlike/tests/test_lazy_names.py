@@ -85,7 +85,7 @@ def test_threads_that_use_a_name_first_get_one_function():
 
 @pytest.mark.parametrize(
     "path",
-    "matmull nn.Conv2dd nn.functional.rellu optim.Adamm linalg.invv fft.fftt special.erff func.gr Tensor.qscheme".split(),
+    "matmull nn.Conv2dd nn.functional.rellu optim.Adamm linalg.invv fft.fftt special.erff func.gr Tensor.to_mkldnn".split(),
 )
 def test_the_traceback_of_a_misspelt_name_ends_at_the_users_line(path):
     owner, _, name = f"torchlike.{path}".rpartition(".")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
 
 import dispatch_core as dc
 import torchlike
+from dispatch_core.arrays import layouts
 from dispatch_core.frontends import TensorLayout, components_of, find_layout
 from torchlike.layouts import record_of, wrap
 from torchlike.nn.functional import linear
@@ -78,6 +80,15 @@ HISTORY = TensorLayout(
     dtype=lambda record: record.value.dtype,
     strides=lambda record: dc.strides(record.value),
     components_have_history=True,
+)
+
+
+CHECKED = TensorLayout(
+    "Checked",
+    Checked,
+    component="value",
+    shape=lambda record: dc.shape(record.value),
+    dtype=lambda record: record.value.dtype,
 )
 
 
@@ -201,24 +212,17 @@ def test_views_reach_the_integers(x):
 )
 @pytest.mark.parametrize("times", [1, 3])
 def test_the_results_of_a_fallback_are_checked_in_every_call(call, text, times):
-    checked = TensorLayout(
-        "Checked",
-        Checked,
-        component="value",
-        shape=lambda each: dc.shape(each.value),
-        dtype=lambda each: each.value.dtype,
-    )
-    given = wrap(checked.make(value=torchlike.ones(2, 2)))
+    given = wrap(CHECKED.make(value=torchlike.ones(2, 2)))
     good = [times - 1]
 
     def run(op, *args, **kwargs):
         good[0] -= 1
         if good[0] >= 0:
             return args[0]
-        return "text" if "add" in op.name else wrap(checked.make(value=torchlike.ones(2, 2)))
+        return "text" if "add" in op.name else wrap(CHECKED.make(value=torchlike.ones(2, 2)))
 
     with dc.Library("_", "IMPL") as library:
-        library.fallback(run, checked.key_on("cpu"))
+        library.fallback(run, CHECKED.key_on("cpu"))
         for _ in range(times - 1):
             call(given)
         with pytest.raises(dc.KernelResultError, match=text):
@@ -238,6 +242,22 @@ def test_copies_pickles_and_parameters_come_from_the_fields(x):
     assert module.state_dict()["kept"].layout is x.layout and repr(x.layout) == "torchlike.rounded"
     there = ROUNDED.map_components(lambda each: each.to("meta"), record_of(x))
     assert wrap(there).is_meta and components_of(there)[0].is_meta
+
+
+@pytest.mark.parametrize("options", [{}, {"format": "safetensors"}])
+def test_files_keep_the_fields(x, options, tmp_path):
+    given = {"x": x, "parameter": torchlike.nn.Parameter(x), "again": x}
+    torchlike.save(given, tmp_path / "x.pt", **options)
+    found = torchlike.load(tmp_path / "x.pt")
+    assert found["x"] is found["again"] and isinstance(found["parameter"], torchlike.nn.Parameter)
+    assert find_layout(found["x"]) is ROUNDED and numbers(found["parameter"]).tolist() == numbers(x).tolist()
+
+
+def test_a_file_of_a_layout_that_is_not_there_is_refused(x, tmp_path, monkeypatch):
+    torchlike.save(x, tmp_path / "x.pt")
+    monkeypatch.delitem(layouts._of_record, Rounded)
+    with pytest.raises(Exception, match=r"records of .*Rounded, which no layout has that this program has made"):
+        torchlike.load(tmp_path / "x.pt")
 
 
 def test_what_an_array_alone_answers_is_refused_with_the_layouts_hint(x):
@@ -277,3 +297,77 @@ def test_a_gradient_of_a_layouts_own_tensor_is_kept_by_its_autograd_key():
 def test_a_prefix_needs_room_and_a_name():
     with pytest.raises(dc.RegistrationError, match="cannot become the prefix"):
         TensorLayout("two words", Ternary, component="signs", shape=len, dtype=len)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A tensor that says where its parts are."""
+
+    local: torchlike.Tensor
+    placement: str = "replicated"
+
+
+PLACED = TensorLayout(
+    "Placed",
+    Placed,
+    component="local",
+    shape=lambda record: dc.shape(record.local),
+    dtype=lambda record: record.local.dtype,
+    strides=lambda record: dc.strides(record.local),
+)
+
+
+def place(local):
+    return wrap(PLACED.make(local=local, placement="replicated"))
+
+
+@PLACED.for_each_key
+def _register_placed(key):
+    def run(op, *args, **kwargs):
+        local = tree_map(lambda each: record_of(each).local if find_layout(each) is PLACED else each, (args, kwargs))
+        found = op(*local[0], **local[1])
+        if any(each.is_write for each in op.schema.arguments):
+            return args[0]
+        return tree_map(lambda each: place(each) if isinstance(each, torchlike.Tensor) else each, found)
+
+    dc.Library("_", "IMPL").fallback(run, key)
+
+
+def train(wrap_with, optimizer, way):
+    torchlike.manual_seed(0)
+    net = torchlike.nn.Sequential(torchlike.nn.Linear(4, 8), torchlike.nn.GELU(), torchlike.nn.Linear(8, 2))
+    for module in net:
+        for name, parameter in list(module.named_parameters(recurse=False)):
+            setattr(module, name, torchlike.nn.Parameter(wrap_with(parameter.detach())))
+    chosen = optimizer(net.parameters(), lr=0.1)
+
+    def step(x, y):
+        loss = torchlike.nn.functional.mse_loss(net(x), y)
+        chosen.zero_grad()
+        loss.backward()
+        chosen.step()
+        return loss
+
+    step = torchlike.capture(step) if way == "capture" else step
+    with torchlike.pipeline() if way == "pipeline" else nullcontext():
+        losses = [step(*(wrap_with(torchlike.randn(16, size)) for size in (4, 2))) for _ in range(5)]
+        return [float(record_of(each).local if find_layout(each) is PLACED else each) for each in losses]
+
+
+@pytest.mark.parametrize("way", ["eager", "pipeline", "capture"])
+@pytest.mark.parametrize("optimizer", [torchlike.optim.SGD, torchlike.optim.Adam])
+def test_a_program_trains_on_tensors_of_a_layout(optimizer, way):
+    plain = train(lambda each: each, optimizer, "eager")
+    assert train(place, optimizer, way) == pytest.approx(plain, abs=1e-6)
+
+
+def test_a_captured_function_reads_the_record_that_a_tensor_has_now():
+    weight = torchlike.nn.Parameter(place(torchlike.ones(3, 4)))
+    run = torchlike.capture(lambda x: linear(x, weight))
+    x = place(torchlike.ones(2, 4))
+    found = [float(record_of(run(x)).local.sum()) for _ in range(4)]
+    dc.rebind(weight, PLACED.make(local=torchlike.ones(3, 4) * 2, placement="replicated"))
+    found += [float(record_of(run(x)).local.sum()) for _ in range(2)]
+    weight.data = place(torchlike.ones(3, 4) * 3)
+    found += [float(record_of(run(x)).local.sum()) for _ in range(2)]
+    assert found == [24.0] * 4 + [48.0] * 2 + [72.0] * 2

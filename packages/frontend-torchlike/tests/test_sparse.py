@@ -445,17 +445,23 @@ def test_layers_see_the_calls_on_the_components(s):
     assert {"aten::mm", "coo::mm"} <= {event.name for event in profile.events}
 
 
-def test_transforms_that_differentiate_capture_sparse_tensors(s):
+def test_transforms_take_and_capture_sparse_tensors(s):
     x = torchlike.ones(3, 2)
     found = torchlike.func.grad(lambda x: (s @ x).pow(2).sum())(x)
     assert found.tolist() == [[72.0, 72.0], [0.0, 0.0], [108.0, 108.0]]
-    for refused in (
-        lambda: torchlike.func.grad(lambda s: (s @ x).sum())(s),
-        lambda: torchlike.func.jvp(lambda x: s @ x, (x,), (x,)),
-        lambda: torchlike.vmap(lambda x: s @ x)(torchlike.ones(4, 3)),
-    ):
-        with pytest.raises((TypeError, NotImplementedError), match=r"of layout torchlike\.sparse_coo"):
-            refused()
+    assert torchlike.func.grad(lambda s: (s @ x).sum())(s).tolist() == [[2.0] * 3] * 2
+    own = torchlike.func.grad(lambda s: torchlike.sparse.sum(s * s))(s)
+    assert own.is_sparse and own.to_dense().tolist() == (2 * s.to_dense()).tolist()
+    assert torchlike.func.grad(lambda s: s.to_dense().sum())(s).is_sparse
+    for found in (torchlike.func.jvp(lambda x: s @ x, (x,), (x,)), torchlike.func.jvp(lambda s: s @ x, (s,), (s,))):
+        assert [each.tolist() for each in found] == [(s @ x).tolist()] * 2
+    rows = torchlike.arange(12.0).reshape(4, 3)
+    assert torchlike.vmap(lambda x: s @ x)(rows).tolist() == [(s @ row).tolist() for row in rows]
+    doubled = torchlike.vmap(lambda row: row * 2)(s)
+    assert doubled.is_sparse and doubled.to_dense().tolist() == (2 * s.to_dense()).tolist()
+    assert torchlike.vmap(lambda row: row.to_dense().sum())(s).tolist() == s.to_dense().sum(1).tolist()
+    with pytest.raises(RuntimeError, match="components of a sparse tensor are those of all rows"):
+        torchlike.vmap(lambda row: row.coalesce().indices())(s)
 
 
 def test_autocast_casts_sparse_matrices_too(s):

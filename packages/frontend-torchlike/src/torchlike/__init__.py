@@ -142,7 +142,7 @@ def __getattr__(name: str) -> Any:
         import dispatch_core
 
         if name == "ops":
-            from .quantized import schemas  # noqa: F401  # announces the operators of quantized tensors
+            from .surface import quantized_operators  # noqa: F401  # announces the operators of quantized tensors
 
         return getattr(dispatch_core, name)
     if name == "load_ipython_extension":  # notebooks ask for it, and no program

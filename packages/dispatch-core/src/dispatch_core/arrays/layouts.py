@@ -212,9 +212,12 @@ def field_names(record: type) -> list[str]:
 
 
 def find_layout(value: object) -> TensorLayout | None:
-    """Return the layout of a tensor, a record or a dataclass of records, or None for an ordinary tensor or array."""
+    """Return the layout of a tensor, a record, a dataclass of records or its full name; None for an ordinary tensor."""
     if isinstance(value, type):
         return _of_record.get(value)
+    if isinstance(value, str):
+        names = {f"{each.__module__}.{each.__qualname__}": layout for each, layout in [*_of_record.items()]}
+        return names.get(value)
     return RECORDS.get(type(value)) or RECORDS.get(type(getattr(value, "_dispatch_data", None)))
 
 

@@ -49,7 +49,7 @@ _MAX_BACKENDS: Final = 512
 #: How many ranks there are from a backend's key to the next one's: those of its alternatives.
 _RANKS_EACH: Final = 64
 #: How many layouts may have keys of their own; see Note [Keys of further layouts].
-_MAX_LAYOUTS: Final = 32
+_MAX_LAYOUTS: Final = 48
 _FIRST_LAYOUT: Final = _FIRST_ROW + _MAX_BACKENDS * _ROW_BITS
 #: The prefixes of their keys, by place.
 _further_layouts: Final[list[str]] = []

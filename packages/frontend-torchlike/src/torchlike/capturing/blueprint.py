@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 from dispatch_core.calls import define, make_function
+from dispatch_core.frontends import TensorLayout, field_names, find_layout
 from dispatch_core.keys import AUTOGRAD
 
 from ..autograd.function import Context
@@ -40,6 +41,13 @@ def reserve(count: int) -> int:
     first = next_sequence()
     next(islice(sequence, count - 2, count - 1), None) if count > 1 else None
     return first
+
+
+def _hold(kind: type[Tensor], mask: int, record: Any) -> Tensor:
+    """Return the tensor of a layout's record, which is on the same device in every replay."""
+    made = object.__new__(kind)
+    made._dispatch_data, made._dispatch_mask = record, mask
+    return made
 
 
 def _find_nothing() -> None:
@@ -188,14 +196,24 @@ class Blueprint:
 
     def tensor(self, tensor: Any) -> str:
         """Return the name of a tensor; of one that the call has made, after the lines that give it its state."""
-        place = self.place(tensor)
-        name = f"t{place}"
+        is_known, layout = id(tensor) in self._part.known, find_layout(tensor)
+        name = f"t{self.place(tensor)}" if is_known or layout is None else self._record(tensor, layout)
         if id(tensor) not in self._part.known and id(tensor) not in self._stated:
             self._stated.add(id(tensor))
             state = state_of(tensor)
             if state is not None and (tensor._dispatch_mask & AUTOGRAD or not _is_blank(state)):
                 self._lines.append(f"{name}._autograd = {self.value(state)}")
         return name
+
+    def _record(self, tensor: Any, layout: TensorLayout) -> str:
+        """Return the name of a layout's tensor that the call has made, of which a replay makes the components."""
+        found = self._names.get(id(tensor))
+        if found is not None:
+            return found
+        record, self._scope["hold"] = tensor._dispatch_data, _hold
+        fields = [f"{name!r}: {self.value(getattr(record, name))}" for name in field_names(layout.record)]
+        facts = f"{self.constant(type(tensor))}, {tensor._dispatch_mask}"
+        return self._make(tensor, f"hold({facts}, {self.constant(layout)}.make(**{{{', '.join(fields)}}}))")
 
     def _storage(self, storage: Storage) -> str:
         name = self._make(storage, "Storage()")

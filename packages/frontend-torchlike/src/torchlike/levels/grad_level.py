@@ -165,9 +165,9 @@ class ForwardLevel(GradLevel):
 
 @lru_cache(maxsize=64)
 def _only_key(mask: int) -> Any:
-    """Return the key of a mask that has one."""
+    """Return the key of a mask that has one; a layout's own stands above its device's."""
     keys = keys_of(mask)
-    return keys[0] if len(keys) == 1 else None
+    return keys[0] if sum(not key.layout for key in keys) <= 1 else None
 
 
 def _find_composite(op: Any, autograd: int) -> Any:

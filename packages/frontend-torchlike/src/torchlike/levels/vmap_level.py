@@ -14,7 +14,6 @@ Note [How a call is batched]
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary
@@ -101,16 +100,15 @@ class VmapLevel(TransformLevel):
 
             if has_program_kernel(keyset, op):
                 composite = None  # the casts of its author are of the whole operator
-        if composite is None:
-            if rule is not None and has_fresh_results(op) and self._has_layouts(tensors):
-                with suppress(Exception):  # of the layout's kernels; the rows raise an error of their own
-                    return self.apply(op, rule, values)
-                rule = None
-            return self.apply(op, rule or _run_rows, values)
         try:
-            return composite(*values)
-        except NotBatchableError:
-            if not has_fresh_results(op):
+            if composite is not None:
+                return composite(*values)
+            if rule is not None:
+                return self.apply(op, rule, values)
+        except Exception as error:
+            # The kernels of a layout may not serve what a rule or a composite makes of its tensors.
+            goes_on = self._has_layouts(tensors) or (composite is not None and isinstance(error, NotBatchableError))
+            if not (goes_on and has_fresh_results(op)):
                 raise
         return self.apply(op, _run_rows, values)
 

@@ -21,9 +21,9 @@ NOT_YET: Final = "it is not written yet"
 
 #: Reason → the pattern of names that are left out for it, with their namespace where it matters.
 _REASONS: Final = {
-    "no tensor is quantized here": (
-        r"q_\w+|qscheme|quantize\w*|quantized_\w+|dequantize|int_repr|empty_quantized|per_(channel|tensor)_\w+"
-        r"|fake_quantize_\w+|fused_moving_avg_obs_fake_quant|choose_qparams_optimized|fbgemm_\w+|Q(U?)Int\w+Storage"
+    "ops.quantized has operators of quantized tensors": (
+        r"quantized_\w+|empty_quantized|fake_quantize_\w+|fused_moving_avg_obs_fake_quant|choose_qparams_optimized|fbgemm_\w+"
+        r"|Q(U?)Int\w+Storage"
     ),
     "sparse tensors have one layout here, that of coordinates": (
         r"sparse_\w+|to_sparse_(bs|cs)[cr]|resize_as_sparse_|((ccol_|col_|crow_|row_)indices|indices|values)(_copy)?"
@@ -86,8 +86,8 @@ _PATTERNS: Final = {reason: re.compile(pattern) for reason, pattern in _REASONS.
 def reason_for(namespace: str, name: str) -> str | None:
     """Return why a name of torch is left out, None for a name that torch lacks; "" is never a reason.
 
-    >>> reason_for("torch", "quantize_per_tensor"), reason_for("nn", "Flaten")
-    ('no tensor is quantized here', None)
+    >>> reason_for("torch", "crow_indices_copy"), reason_for("nn", "Flaten")
+    ('sparse tensors have one layout here, that of coordinates', None)
     """
     if name not in TORCH_NAMES.get(namespace, ()):
         return None

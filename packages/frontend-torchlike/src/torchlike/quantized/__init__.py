@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from ..names.lazy_names import load_names
+from typing import NoReturn
 
-_NAMES = {
-    "fallback": "quantized_fallback",
-    "packed": "Conv2dPackedParamsBase Conv3dPackedParamsBase EmbeddingPackedParamsBase LinearPackedParamsBase",
-}
+from dispatch_core.tracebacks import api_boundary
 
-_late, __getattr__, __dir__ = load_names(__name__, _NAMES)
+from ..names.lazy_names import missing_name
+from .fallback import quantized_fallback
+from .packed import (
+    Conv2dPackedParamsBase,
+    Conv3dPackedParamsBase,
+    EmbeddingPackedParamsBase,
+    LinearPackedParamsBase,
+)
+
+from . import kernels  # isort: skip  # noqa: F401  # of the operators that programs call with quantized tensors
 
 __all__ = [
     "Conv2dPackedParamsBase",
@@ -18,3 +24,9 @@ __all__ = [
     "LinearPackedParamsBase",
     "quantized_fallback",
 ]
+
+
+@api_boundary
+def __getattr__(name: str) -> NoReturn:
+    """Refuse a name, with the reason where torch has it."""
+    raise missing_name(__name__, name)

@@ -78,7 +78,8 @@ def quantize_per_tensor_dynamic(input: Tensor, dtype: DType, reduce_range: bool)
     if dtype not in (ScalarType.QInt8, ScalarType.QUInt8):
         raise RuntimeError("dtype  should be qint8 or quint8\nHint: quantize_per_tensor has qint32")
     scale, zero_point = choose_parameters(input, dtype, reduce_range)
-    return quantize_per_tensor(input, scale, zero_point, dtype)  # type: ignore[no-any-return]  # of a tensor it is one
+    found: Tensor = quantize_per_tensor(input, scale, zero_point, dtype)
+    return found
 
 
 def choose_parameters(input: Tensor, dtype: ScalarType, reduce_range: bool) -> tuple[float, int]:

@@ -17,6 +17,8 @@ from dispatch_core.keys import DispatchKey
 from ..history.grad_mode import no_grad
 from . import arithmetic, movements, writing
 from .fallback import compute_dequantized
+from .operators import find_kernel
+from .tensor import QUANTIZED_LAYOUT
 
 Rule = Callable[..., Any]
 #: Rule → the overloads that it serves, all of a name where no overload is named.
@@ -82,7 +84,7 @@ def _compute(op: Any, *args: Any, **kwargs: Any) -> Any:
         return compute_dequantized(op, *args, *(kwargs[each.name] for each in parameters[len(args) :]))
 
 
-class _RuleFactory(dc.KernelFactory):
+class _QuantizedRules(dc.KernelFactory):
     #: A result that the schema calls a view has integers that are one.
     answers_for_results = True
 
@@ -101,18 +103,21 @@ def _make_factory(name: str) -> dc.KernelFactory | None:
 
         return kernel
 
-    return _RuleFactory(make, in_order=True)
+    return _QuantizedRules(make, in_order=True)
 
 
+@QUANTIZED_LAYOUT.for_each_key
 def register(key: DispatchKey) -> None:
     """Register the kernels under the Quantized key of a device."""
     # Below the program's registrations, whether made before or after it uses quantized tensors.
     with dc.registry.transaction(level="backend"):
         library = dc.Library("aten", "IMPL", key.name)
         library.impl_lazily(_make_factory)
+        own = dc.Library("quantized", "IMPL", key.name)
+        own.impl_lazily(find_kernel)
         others = dc.Library("_", "IMPL")
         others.fallback(_compute, key.name)
-        _libraries.extend([library, others])
+        _libraries.extend([library, own, others])
 
 
 _libraries: Final[list[dc.Library]] = []

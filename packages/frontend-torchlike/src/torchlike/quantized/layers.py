@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import QUANTIZED, ScalarType
 
 from ..creation.factories import FACTORIES
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
+from ..values.dtypes import memory_format
 from . import numbers
 from .construction import choose_parameters
 from .packed import (
@@ -20,12 +21,17 @@ from .packed import (
     ConvPackedParamsBase,
     EmbeddingPackedParamsBase,
     LinearPackedParamsBase,
+    PackedParams,
 )
-from .products import center, convolve, multiply, scale_sums
+from .products import center, convolve, multiply
 from .tensor import Quantized, is_quantized, record_of, wrap_quantized
 
 aten: Final[Any] = dc.ops.aten
 _INPUT: Final = ScalarType.QUInt8
+#: torch's number for bags that are added up.
+_SUM: Final = 0
+#: How torch's kernels lay results out, by the number of dimensions.
+FORMATS: Final = {1: memory_format.channels_last, 2: memory_format.channels_last, 3: memory_format.channels_last_3d}
 
 
 def _read_input(x: Tensor, name: str) -> Quantized:
@@ -61,6 +67,7 @@ def _sum_products(record: Quantized, packed: LinearPackedParamsBase) -> Tensor:
     sums = multiply(x, columns)
     if zero_points is None:
         return sums
+    sums = sums.to(ScalarType.Int)
     rows = x.sum(1, keepdim=True).to(ScalarType.Int)
     return sums - rows * (zero_points.to(ScalarType.Int) if isinstance(zero_points, Tensor) else zero_points)
 
@@ -68,14 +75,22 @@ def _sum_products(record: Quantized, packed: LinearPackedParamsBase) -> Tensor:
 def _linear(X: Tensor, packed: LinearPackedParamsBase, scale: float, zero_point: int, relu: bool = False) -> Tensor:
     record = _read_input(X, "linear")
     sums = _sum_products(record, packed)
-    found, factor = scale_sums(sums, record.scale, packed.record.scale, scale, packed.bias(), [1, -1])
-    made = (found * factor).reshape([*X.shape[:-1], sums.shape[-1]])
-    return _finish(made, scale, zero_point, record.dtype, relu)
+    made = _finish(_scale(sums, packed, record.scale, scale, [1, -1]), zero_point, record.dtype, relu)
+    return wrap_quantized(made.reshape([*X.shape[:-1], sums.shape[-1]]), scale, zero_point, record.dtype)
 
 
-def _finish(found: Tensor, scale: float, zero_point: int, dtype: ScalarType, relu: bool) -> Tensor:
-    integers = numbers.saturate(found.round() + float(zero_point), dtype)
-    return wrap_quantized(integers.clamp(min=zero_point) if relu else integers, scale, zero_point, dtype)
+def _scale(sums: Tensor, packed: PackedParams, input_scale: float, scale: float, shape: list[int]) -> Tensor:
+    """Return sums with the bias in units of the output, as float32."""
+    bias, factor, _ = packed.units(input_scale, scale, shape)
+    found = sums.to(ScalarType.Float)
+    return (found if bias is None else found + bias) * factor
+
+
+def _finish(found: Tensor, zero_point: int, dtype: ScalarType, relu: bool) -> Tensor:
+    """Return rounded and saturated integers of finite numbers."""
+    low, high = dtype.bounds
+    shifted = found.round() + float(zero_point) if zero_point else found.round()
+    return shifted.clamp(max(low, zero_point) if relu else low, high).to(QUANTIZED[dtype])
 
 
 def _linear_dynamic(
@@ -83,8 +98,7 @@ def _linear_dynamic(
 ) -> Tensor:
     record = _quantize_input(X, reduce_range)
     sums = _sum_products(record, packed)
-    numbers_of, unit = scale_sums(sums, record.scale, packed.record.scale, 1.0, None, [1, -1])
-    found = numbers_of * unit
+    found = sums.to(ScalarType.Float) * packed.units(record.scale, 1.0, [1, -1])[2]
     if (bias := packed.bias()) is not None:
         found = found + bias
     found = found.reshape([*X.shape[:-1], sums.shape[-1]])
@@ -100,9 +114,9 @@ def _prepack(dims: int, transpose: bool, weight: Tensor, bias: Any, *sizes: Any)
     if dims == 1:
         weight = weight.unsqueeze(-2)
         lists = [[start, *each] for start, each in zip((1, 0, 0, 1), lists, strict=True)]
-    weight = weight.contiguous(memory_format=max(dims, 2))
-    kind = Conv3dPackedParamsBase if dims == 3 else Conv2dPackedParamsBase
-    return kind(weight, bias, *lists, groups, transpose)
+    weight = weight.contiguous(memory_format=FORMATS[dims])
+    kind: type[ConvPackedParamsBase] = Conv3dPackedParamsBase if dims == 3 else Conv2dPackedParamsBase
+    return kind(weight, bias, (lists[0], lists[1], lists[2], lists[3]), groups, transpose)
 
 
 def _unpack(dims: int, packed: ConvPackedParamsBase) -> tuple[Tensor, Tensor | None]:
@@ -131,7 +145,7 @@ def _sum_windows(record: Quantized, packed: ConvPackedParamsBase, dims: int) -> 
         windows = convolve(x, FUNCTIONS["ones_like"](filters), products, call)
         if isinstance(zero_points, Tensor):
             zero_points = zero_points.to(ScalarType.Int).reshape(1, -1, *[1] * (x.dim() - 2))
-        sums = sums - windows * zero_points
+        sums = sums.to(ScalarType.Int) - windows.to(ScalarType.Int) * zero_points
     return sums
 
 
@@ -140,10 +154,8 @@ def _convolve(qx: Tensor, packed: ConvPackedParamsBase, *rest: Any, dims: int, r
     record = _read_input(qx, f"conv{dims}d")
     sums = _sum_windows(record, packed, dims)
     shape = [1, -1, *[1] * max(dims, 2)]
-    found, factor = scale_sums(sums, record.scale, packed.record.scale, scale, packed.bias(), shape)
-    # As torch's kernels lay their results out.
-    made = (found * factor).contiguous(memory_format=max(dims, 2))
-    made = _finish(made, scale, zero_point, record.dtype, relu)
+    found = _scale(sums, packed, record.scale, scale, shape).contiguous(memory_format=FORMATS[dims])
+    made = wrap_quantized(_finish(found, zero_point, record.dtype, relu), scale, zero_point, record.dtype)
     return made.squeeze(-2) if dims == 1 else made
 
 
@@ -151,8 +163,7 @@ def _convolve_dynamic(qx: Tensor, packed: ConvPackedParamsBase, reduce_range: bo
     record = _quantize_input(qx, reduce_range)
     sums = _sum_windows(record, packed, dims)
     shape = [1, -1, *[1] * max(dims, 2)]
-    found, unit = scale_sums(sums, record.scale, packed.record.scale, 1.0, None, shape)
-    made = found * unit
+    made = sums.to(ScalarType.Float) * packed.units(record.scale, 1.0, shape)[2]
     if (bias := packed.bias()) is not None:
         made = made + bias.reshape(shape)
     return made.squeeze(-2) if dims == 1 else made
@@ -176,17 +187,14 @@ def _embed_bags(
 ) -> Tensor:
     if pruned_weights or compressed_indices_mapping is not None:
         raise NotImplementedError("embedding_bag_byte: pruned weights are not supported")
-    from ..nn.functional.embeddings import embedding_bag
-
     rows = weight.rows(indices)
     count = rows.shape[0]
     places = FACTORIES["arange"](count, device=indices.device)
     if indices.dim() == 2:
         offsets = FACTORIES["arange"](0, count, indices.shape[1], device=indices.device)
     weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
-    return embedding_bag(
-        places, rows, offsets, mode="sum", per_sample_weights=weights, include_last_offset=include_last_offset
-    )
+    found: Tensor = aten.embedding_bag(rows, places, offsets, False, _SUM, False, weights, include_last_offset)[0]
+    return found
 
 
 def _list_convolutions() -> dict[str, Callable[..., Any]]:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import QUANTIZED, ScalarType
 
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
-from .tensor import QUANTIZED, Quantized, with_integers, wrap_quantized
+from .tensor import Quantized, with_integers, wrap_quantized
 
 _DOUBLE, _FLOAT = ScalarType.Double, ScalarType.Float
 
@@ -30,26 +30,25 @@ def invert(scale: float) -> float:
 
 
 def saturate(values: Tensor, dtype: ScalarType) -> Tensor:
-    """Return rounded numbers as integers, the nearest where there is none; NaN is the greatest, of 32 bits the least."""
+    """Return rounded numbers, which it may write to, as integers; NaN is the greatest, of 32 bits the least."""
     low, high = dtype.bounds
     if dtype is ScalarType.QInt32:
-        values = values.double()
-    limited = values.clamp(low, high)
-    return FUNCTIONS["nan_to_num"](limited, nan=low if dtype is ScalarType.QInt32 else high).to(QUANTIZED[dtype])
+        return FUNCTIONS["nan_to_num"](values.double().clamp_(low, high), nan=low).to(QUANTIZED[dtype])
+    return FUNCTIONS["nan_to_num"](values.clamp_(low, high), nan=high).to(QUANTIZED[dtype])
 
 
 def quantize_numbers(x: Tensor, scale: float, zero_point: int, dtype: ScalarType) -> Tensor:
     """Return the integers of a whole tensor; see Note [Rounding of quantized numbers]."""
     if dtype is ScalarType.QInt32:
         return saturate((x * invert(scale) + float(zero_point)).round(), dtype)
-    return saturate((x.double() * invert(scale) + float(zero_point)).to(_FLOAT).round(), dtype)
+    return saturate(x.to(_DOUBLE, copy=True).mul_(invert(scale)).add_(float(zero_point)).to(_FLOAT).round_(), dtype)
 
 
 def quantize_in_blocks(x: Tensor, scale: float, zero_point: int, dtype: ScalarType) -> Tensor:
     """Return the integers as operators that compute in blocks do; see Note [Rounding of quantized numbers]."""
     if dtype is ScalarType.QInt32:
         return quantize_numbers(x, scale, zero_point, dtype)
-    return saturate((x * invert(scale)).round() + float(zero_point), dtype)
+    return saturate((x * invert(scale)).round_().add_(float(zero_point)), dtype)
 
 
 def quantize_number(value: float, scale: float, zero_point: int, dtype: ScalarType) -> int:
@@ -70,15 +69,17 @@ def quantize_channels(x: Tensor, scales: Tensor, zero_points: Tensor, axis: int,
     inverses = FUNCTIONS["reciprocal"](scales.float())
     inverses = FUNCTIONS["where"](scales.float() == 0, FUNCTIONS["ones_like"](inverses), inverses)
     scaled = x * spread(inverses, axis, x.dim()) + spread(zero_points.float(), axis, x.dim())
-    return saturate(scaled.round(), dtype)
+    return saturate(scaled.round_(), dtype)
 
 
 def dequantize(record: Quantized) -> Tensor:
     """Return the numbers of a quantized tensor, in float32."""
     integers = record.integers
     if record.axis is None:
-        wide = integers.to(ScalarType.Long if record.dtype is ScalarType.QInt32 else ScalarType.Int)
-        return (wide - record.zero_point).to(_FLOAT) * float(np.float32(record.scale))
+        if record.dtype is not ScalarType.QInt32:  # float32 has all of them exactly
+            return integers.to(_FLOAT).sub_(float(record.zero_point)).mul_(float(np.float32(record.scale)))
+        wide = integers.to(ScalarType.Long)
+        return wide.sub_(record.zero_point).to(_FLOAT).mul_(float(np.float32(record.scale)))
     scales, zero_points = (spread(each, record.axis, integers.dim()) for each in (record.scale, record.zero_point))
     away = integers.to(_FLOAT) - zero_points.to(_FLOAT)
     return away * scales.to(_FLOAT) if zero_points.is_floating_point() else (away.double() * scales).to(_FLOAT)

@@ -16,6 +16,7 @@ from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from . import layers, numbers
+from .layers import FORMATS
 from .tensor import Quantized, become, is_quantized, record_of, wrap_quantized
 
 Kernel = Callable[..., Any]
@@ -24,7 +25,7 @@ aten: Final[Any] = dc.ops.aten
 
 def _expect(*tensors: Tensor) -> list[Quantized]:
     """Return the records of tensors that are quantized as a whole, with one dtype."""
-    records = []
+    records: list[Quantized] = []
     for each in tensors:
         if not is_quantized(each):
             raise NotImplementedError(
@@ -108,7 +109,12 @@ def _make_binary(name: str) -> Kernel:
             return with_number(record, float(number.item() if isinstance(number, Tensor) else number), relu)
 
         return run
-    return lambda qa, qb, scale, zero_point: with_tensor(*_expect(qa, qb), scale, zero_point, relu)
+
+    def run_on_two(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
+        one, other = _expect(qa, qb)
+        return with_tensor(one, other, scale, zero_point, relu)
+
+    return run_on_two
 
 
 def _apply(function: Callable[..., Tensor], qx: Tensor, scale: float, zero_point: int) -> Tensor:
@@ -164,7 +170,7 @@ def _batch_norm(
     made = numbers.saturate(found, record.dtype)
     made = made.clamp(min=zero_point) if relu else made
     if made.dim() in (4, 5):
-        made = made.contiguous(memory_format=2 if made.dim() == 4 else 3)
+        made = made.contiguous(memory_format=FORMATS[made.dim() - 2])
     return wrap_quantized(made, scale, zero_point, record.dtype)
 
 

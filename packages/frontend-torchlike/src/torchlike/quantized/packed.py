@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
 
 from ..tensors.tensor import Tensor
+from .products import find_units
 from .tensor import Quantized, is_quantized, record_of, wrap_quantized
 
 
@@ -16,7 +17,7 @@ class PackedParams:
     """A weight, and perhaps a bias; a copy or a pickle has the tensors that were packed."""
 
     __module__ = "torchlike.quantized"
-    _wanted: ClassVar[tuple[ScalarType, ...]] = (ScalarType.QInt8,)
+    _wanted = (ScalarType.QInt8,)
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         if not is_quantized(weight) or weight.dtype not in self._wanted:
@@ -31,6 +32,7 @@ class PackedParams:
         self._weight = wrap_quantized(record.integers, scale, record.zero_point, record.dtype, record.axis)
         self._bias = None if bias is None else bias.detach().to(ScalarType.Float)
         self._cache: Any = None
+        self._units: Any = None
 
     def unpack(self) -> tuple[Tensor, Tensor | None]:
         """Return the weight and the bias."""
@@ -62,11 +64,19 @@ class PackedParams:
             else found
         )
 
+    def units(self, input_scale: float, output_scale: float, shape: list[int]) -> tuple[Tensor | None, Tensor, Tensor]:
+        """Return what `find_units` does, kept for the next call of the same scales."""
+        key = input_scale, output_scale, self._bias
+        if self._units is None or self._units[0][:2] != key[:2] or self._units[0][2] is not self._bias:
+            self._units = key, find_units(input_scale, self.record.scale, output_scale, self._bias, shape)
+        found: tuple[Tensor | None, Tensor, Tensor] = self._units[1]
+        return found
+
     def __reduce__(self) -> Any:
         return type(self), self.unpack()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({tuple(self._weight.shape)}, {self._weight.qscheme()!r})"
+        return f"{type(self).__name__}({tuple(self._weight.shape)}, {self.record.scheme!r})"
 
 
 class LinearPackedParamsBase(PackedParams):
@@ -91,15 +101,13 @@ class ConvPackedParamsBase(PackedParams):
         self,
         weight: Tensor,
         bias: Tensor | None,
-        stride: list[int],
-        padding: list[int],
-        output_padding: list[int],
-        dilation: list[int],
+        sizes: tuple[list[int], list[int], list[int], list[int]],
         groups: int,
         transpose: bool,
     ) -> None:
         super().__init__(weight, bias)
-        self._sizes = [*stride], [*padding], [*output_padding], [*dilation]
+        #: Steps, padding, padding of the output, steps within the window.
+        self._sizes = sizes
         self._groups, self._transpose = groups, transpose
 
     def stride(self) -> list[int]:
@@ -134,7 +142,7 @@ class ConvPackedParamsBase(PackedParams):
         return found
 
     def __reduce__(self) -> Any:
-        return type(self), (*self.unpack(), *self._sizes, self._groups, self._transpose)
+        return type(self), (*self.unpack(), self._sizes, self._groups, self._transpose)
 
 
 class Conv2dPackedParamsBase(ConvPackedParamsBase):

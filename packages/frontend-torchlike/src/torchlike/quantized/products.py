@@ -25,8 +25,13 @@ BLOCK: Final = 512
 
 
 def multiply(x: Tensor, weight: Tensor) -> Tensor:
-    """Return the product of matrices of integers, which are given as float32, in int32."""
+    """Return the product of matrices of integers, which are given as float32; see Note [Exact products in floating point].
+
+    It has one block in float32, several in int32.
+    """
     inner = x.shape[1]
+    if inner <= BLOCK:
+        return x @ weight
     total = (x[:, :BLOCK] @ weight[:BLOCK]).to(_INT)
     for start in range(BLOCK, inner, BLOCK):
         total += (x[:, start : start + BLOCK] @ weight[start : start + BLOCK]).to(_INT)
@@ -40,25 +45,24 @@ def center(record: Quantized) -> Tensor:
 
 
 def convolve(x: Tensor, weight: Tensor, products: int, call: Any) -> Tensor:
-    """Return the convolution ``call(x, weight)`` of integers as int32, each of which is a sum of so many products."""
+    """Return the convolution ``call(x, weight)`` of integers, each of which is a sum of so many products.
+
+    It is exact: float32 of one block, else float64.
+    """
     if products > BLOCK:
         x, weight = x.to(_DOUBLE), weight.to(_DOUBLE)
-    found: Tensor = call(x, weight).to(_INT)
+    found: Tensor = call(x, weight)
     return found
 
 
-def scale_sums(
-    sums: Tensor, input_scale: float, weight_scale: Any, output_scale: float, bias: Tensor | None, shape: list[int]
-) -> tuple[Tensor, Tensor]:
-    """Return sums with the bias in their units, as float32, and the number that makes units of the output of them."""
-    scales = weight_scale
-    if not isinstance(scales, Tensor):
-        scales = as_tensor([weight_scale], dtype=_FLOAT, device=sums.device)
+def find_units(
+    input_scale: float, weight_scale: Any, output_scale: float, bias: Tensor | None, shape: list[int]
+) -> tuple[Tensor | None, Tensor, Tensor]:
+    """Return the bias in units of sums, the number that makes units of the output of them, and that of numbers."""
+    scales = weight_scale if isinstance(weight_scale, Tensor) else as_tensor([weight_scale])
     unit = scales.to(_FLOAT) * _single(input_scale)
-    numbers = sums.to(_FLOAT)
-    if bias is not None:
-        numbers = numbers + (bias.detach() / unit).reshape(shape)
-    return numbers, (unit / _single(output_scale)).reshape(shape)
+    added = None if bias is None else (bias / unit).reshape(shape)
+    return added, (unit / _single(output_scale)).reshape(shape), unit.reshape(shape)
 
 
 def _single(value: float) -> float:

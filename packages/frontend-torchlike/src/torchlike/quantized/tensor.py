@@ -16,14 +16,12 @@ from typing import Any, ClassVar, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import QUANTIZED, ScalarType
 from dispatch_core.frontends import TensorLayout
-from dispatch_core.keys import DispatchKey
 
 from ..tensors.arrays import read_printable
 from ..tensors.printing import add_notes, write_elements
 from ..tensors.tensor import Tensor, wrap
 from ..values.layouts import LayoutData, layout, strided
 from ..values.qschemes import per_channel_affine, per_channel_affine_float_qparams, per_tensor_affine, qscheme
-from .schemas import SCHEMAS
 
 
 @dataclass(slots=True, frozen=True)
@@ -48,8 +46,6 @@ class Quantized(LayoutData):
 
     def to_text(self, tensor: Tensor) -> str:
         """Return the numbers and the parameters, as torch does."""
-        from .numbers import dequantize  # which imports this module
-
         notes = [] if tensor.device.type == "cpu" else [f"device='{tensor.device}'"]
         notes += [f"size={tuple(tensor.shape)}", f"dtype={self.dtype!r}", f"quantization_scheme={self.scheme!r}"]
         notes += [f"scale={self.scale}", f"zero_point={self.zero_point}"]
@@ -58,7 +54,7 @@ class Quantized(LayoutData):
         if tensor.is_meta:
             body = "..."
         else:
-            body = write_elements(read_printable(dequantize(self)), len("tensor(")) if tensor.numel() else "[]"
+            body = write_elements(read_printable(tensor.dequantize()), len("tensor(")) if tensor.numel() else "[]"
         return add_notes("tensor(" + body, notes, len("tensor("))
 
 
@@ -70,16 +66,7 @@ QUANTIZED_LAYOUT: Final = TensorLayout(
     dtype=lambda record: record.dtype,
     strides=lambda record: dc.strides(record.integers),
     hint="x.dequantize() has the numbers, and x.int_repr() the integers",
-    composes=[f"quantized::{name}" for name in SCHEMAS],
 )
-
-
-@QUANTIZED_LAYOUT.for_each_key
-def _register(key: DispatchKey) -> None:
-    """Register the kernels under the Quantized key of a device, where the first of its tensors is made."""
-    from .kernels import register  # whose rules make quantized tensors
-
-    register(key)
 
 
 def wrap_quantized(integers: Tensor, scale: Any, zero_point: Any, dtype: ScalarType, axis: int | None = None) -> Tensor:

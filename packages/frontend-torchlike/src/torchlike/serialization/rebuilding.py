@@ -25,6 +25,7 @@ from .locations import Locator
 from .nested_tensors import MODULE, DimRange, is_nested, own_attributes, rebuild_nested
 from .opcodes import Global
 from .quantized_tensors import rebuild_quantized
+from .record_tensors import rebuild_record
 from .settings import is_data_skipped
 from .sources import Bytes
 from .sparse_tensors import read_layout, rebuild_sparse
@@ -105,6 +106,7 @@ class Rebuilder:
             f"{_PREFIX}wrapper_subclass": self._rebuild_wrapper,
             "torch.serialization._get_layout": read_layout,
             f"{MODULE}._rebuild_njt": rebuild_nested,
+            "torch.layouts.rebuild_record": rebuild_record,
             "torch._dynamo.decorators._DimRange": DimRange,
         }
 

@@ -29,6 +29,7 @@ from .classes import list_allowed, make_bare, set_attributes, take_apart
 from .hashed_keys import check_key
 from .nested_tensors import is_nested, put_nested_together, take_nested_apart
 from .places import join
+from .record_tensors import is_record, put_record_together, take_record_apart
 from .refusals import shorten
 from .sparse_tensors import is_sparse, put_sparse_together, take_sparse_apart
 
@@ -66,7 +67,7 @@ class Encoder:
         if self._depth > _DEEPEST:
             raise _refuse_depth(place)
         try:
-            if isinstance(value, (Tensor, np.ndarray, np.generic)) and not (is_sparse(value) or is_nested(value)):
+            if isinstance(value, (Tensor, np.ndarray, np.generic)) and not is_record(value):
                 node = self._nodes[id(value)] = self._describe(value, place)
                 node.update(self._encode_attributes(value, place))
             else:
@@ -81,8 +82,9 @@ class Encoder:
         return node
 
     def _encode_object(self, value: Any, place: str) -> dict[str, Any]:
-        if is_sparse(value) or is_nested(value):
-            take_apart_ = take_sparse_apart if is_sparse(value) else take_nested_apart
+        if is_record(value):
+            kinds = ((is_sparse, take_sparse_apart), (is_nested, take_nested_apart), (is_record, take_record_apart))
+            take_apart_ = next(take for is_kind, take in kinds if is_kind(value))
             taken = take_apart_(value, lambda component, name: self.encode(component, join(place, name)))
             return taken | self._encode_attributes(value, place)
         for name, kind in _SEQUENCES.items():
@@ -208,6 +210,8 @@ class Decoder:
             return put_sparse_together(node, self.decode)
         if kind == "jagged":
             return put_nested_together(node, self.decode)
+        if kind == "record":
+            return put_record_together(node, self.decode)
         if kind in ("str", "int"):
             return {"str": str, "int": int}[kind](content)
         return self._make(node)

@@ -24,7 +24,7 @@ from ..functions.operator_functions import FUNCTIONS
 from ..tensors.arrays import read_printable
 from ..tensors.printing import add_notes, write_elements
 from ..tensors.tensor import Tensor, wrap
-from ..values.layouts import LayoutData, layout, sparse_coo
+from ..values.layouts import LayoutData, layout, layout_of, sparse_coo
 
 
 @dataclass(slots=True)
@@ -122,8 +122,10 @@ def wrap_coo(indices: Tensor, values: Tensor, size: Sequence[int], is_coalesced:
 
 
 def is_sparse(value: object) -> bool:
-    """Return whether a value is a sparse tensor."""
-    return isinstance(getattr(value, "_dispatch_data", None), Coo)
+    """Return whether a value is a sparse tensor, or a transform's for one."""
+    return isinstance(getattr(value, "_dispatch_data", None), Coo) or (
+        isinstance(value, Tensor) and layout_of(value) is sparse_coo
+    )
 
 
 def expect_sparse(tensor: Tensor, what: str, words: str = "sparse coordinate tensor layout") -> Coo:
@@ -135,8 +137,18 @@ def expect_sparse(tensor: Tensor, what: str, words: str = "sparse coordinate ten
 
 
 def record_of(tensor: Tensor) -> Coo:
-    """Return the record of a sparse tensor."""
-    record: Coo = tensor._dispatch_data
+    """Return the record of a sparse tensor, or of the one that a transform's represents.
+
+    Raises ``RuntimeError`` for one that `vmap` has batched: the components are those of all rows.
+    """
+    record: Any = tensor._dispatch_data
+    while not isinstance(record, Coo):
+        if record.hidden:
+            raise RuntimeError(
+                "vmap: the components of a sparse tensor are those of all rows\n"
+                "Hint: x.to_dense() and operators on x are those of one row"
+            )
+        record = record.value._dispatch_data
     return record
 
 

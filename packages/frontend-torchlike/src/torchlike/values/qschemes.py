@@ -30,7 +30,8 @@ class qscheme:  # noqa: N801  # torch's name
 
 
 def _make(name: str) -> qscheme:
-    made = object.__new__(qscheme)
+    kind: Any = qscheme
+    made: qscheme = object.__new__(kind)
     made._name = name
     return made
 

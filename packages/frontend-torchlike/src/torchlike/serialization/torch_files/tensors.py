@@ -32,14 +32,15 @@ from ...nn.parameter import Buffer, Parameter
 from ...tensors.arrays import find_owner, read_elements
 from ...tensors.overriding_classes import WRAPPED, is_wrapper, read_slots
 from ...tensors.storages import UntypedStorage
-from ...tensors.tensor import Tensor
+from ...tensors.tensor import Tensor, wrap
 from ...values.dtypes import memory_format
-from ...values.layouts import layout, refuse_layout
+from ...values.layouts import layout
 from ...values.qschemes import qscheme
 from ..arrays import STORAGE_CLASSES, numpy_dtype
 from ..memory import find_place
 from ..nested_tensors import MODULE, is_nested, list_arguments
 from ..quantized_tensors import list_parameters
+from ..record_tensors import is_record, list_fields
 from ..sources import as_bytes
 from ..sparse_tensors import is_sparse
 from .names import Name, make_name
@@ -58,6 +59,7 @@ _NAMES: Final = {
         "torch._tensor": "_rebuild_from_type_v2",
         "torch.serialization": "_get_layout",
         MODULE: "_rebuild_njt NestedTensor",
+        "torch.layouts": "rebuild_record",
     }.items()
     for name in names.split()
 }
@@ -129,7 +131,8 @@ class SavedTensors:
         if is_wrapper(value):
             del state[WRAPPED]
         if isinstance(value, Parameter) and not is_nested(value):  # which says so by an attribute
-            arguments: tuple[Any, ...] = value.detach(), value.requires_grad, OrderedDict()
+            data = wrap(value._dispatch_data) if is_record(value) else value.detach()
+            arguments: tuple[Any, ...] = data, value.requires_grad, OrderedDict()
             if state:
                 return _NAMES["_rebuild_parameter_with_state"], (*arguments, state)
             return _NAMES["_rebuild_parameter"], arguments, *later
@@ -155,7 +158,8 @@ class SavedTensors:
             return _NAMES["_rebuild_njt"], (list_arguments(value),)
         if value.is_quantized and not value.is_meta:
             return self._call_quantized(value)
-        refuse_layout(value, "save()")
+        if is_record(value):
+            return _NAMES["rebuild_record"], (*list_fields(value), value.requires_grad)
         if is_wrapper(value):
             sizes = tuple(value.shape), tuple(value.stride()), value.storage_offset()
             wrapped = type(value), value.dtype, *sizes, value.layout, value.device, value.requires_grad
@@ -178,7 +182,15 @@ class SavedTensors:
         saved.dtype = value.dtype
         parameters = list_parameters(value, lambda scheme: make_name("torch", str(scheme.__reduce__())))
         storage, offset = Later(lambda: find().write()), Later(lambda: saved.offset_in(find()))
-        facts = storage, offset, saved.shape, Later(lambda: saved.steps), parameters, False, OrderedDict()
+        facts: tuple[Any, ...] = (
+            storage,
+            offset,
+            saved.shape,
+            Later(lambda: saved.steps),
+            parameters,
+            False,
+            OrderedDict(),
+        )
         return _NAMES["_rebuild_qtensor"], facts
 
     def _save(self, value: Tensor) -> Callable[[], WrittenStorage]:

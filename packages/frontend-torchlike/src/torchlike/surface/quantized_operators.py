@@ -24,7 +24,7 @@ _POOL: Final = "(Tensor qx, int[] kernel_size, int[] stride, int[] padding, int[
 
 def _list_binary() -> dict[str, str]:
     """Return the overloads of sums and products, each with a form that ends in a ReLU."""
-    found = {}
+    found: dict[str, str] = {}
     for name in ("add", "add_relu", "mul", "mul_relu"):
         scalar = name.replace("add", "add_scalar").replace("mul", "mul_scalar")
         out = "Tensor(a!) out) -> Tensor(a!) out"
@@ -42,7 +42,7 @@ def _list_binary() -> dict[str, str]:
 
 def _list_convolutions() -> dict[str, str]:
     """Return the convolutions and transposed convolutions of each number of dimensions, and their packed parameters."""
-    found = {}
+    found: dict[str, str] = {}
     for dims in (1, 2, 3):
         packed = f"{_CLASS}.Conv{max(dims, 2)}dPackedParamsBase"
         call = f"(Tensor qx, {packed} packed_weight, {_PARAMETERS}) -> Tensor"
@@ -107,7 +107,7 @@ SCHEMAS: Final[dict[str, str]] = {
 
 
 def _define(name: str) -> dc.LazyDefinition:
-    from .operators import find_kernel
+    from ..quantized.operators import find_kernel
 
     return dc.LazyDefinition(name + SCHEMAS[name], kernels={"CompositeExplicitAutograd": find_kernel(name)})
 
