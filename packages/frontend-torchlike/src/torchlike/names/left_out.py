@@ -144,8 +144,8 @@ def explain_missing(namespace: str, name: str) -> str:
 def explain_shell(path: str) -> str:
     """Return the end of an error's text about a use of a name that is there by name only; ``path`` is torch's.
 
-    >>> explain_shell("torch.ao.quantization.prepare")
-    ': torch has it, and it is left out, because no tensor is quantized here'
+    >>> explain_shell("torch.ao.pruning.CubicSL")
+    ': torch has it, and it is left out, because of torch.ao there is quantization in eager mode'
     """
     module, _, name = path.rpartition(".")
     reason = next((REFUSED[each] for each in _prefixes(module) if each in REFUSED), None)
