@@ -13,7 +13,18 @@ import dispatch_core as dc
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tools"))
 
-from list_compositions import COMPUTES, DEVICES, LAYERS, PAGE, page, try_pair  # noqa: E402  # a tool's folder is not a package
+from composed_layouts import COMPOSED  # noqa: E402  # a tool's folder is not a package
+from composed_layouts import DEVICES as LAYOUT_DEVICES  # noqa: E402  # a tool's folder is not a package
+from list_compositions import (  # noqa: E402  # a tool's folder is not a package
+    AROUND_LAYOUTS,
+    COMPUTES,
+    DEVICES,
+    LAYERS,
+    PAGE,
+    page,
+    try_layout,
+    try_pair,
+)
 
 _DENSE = ("Pipeline", "Capture", "Autograd", "Autocast", "Profiler", "Tracer", "modes")
 #: Pairs that may not be refused, in both orders, and those that may not with the first outside.
@@ -29,6 +40,8 @@ COMPUTED_OUTSIDE = {(outer, inner) for outer in ("Pipeline", "Capture") for inne
 #: What an error that refuses may be; a bare KeyError or AttributeError is none.
 REFUSALS = {"RuntimeError", "NotImplementedError", "NoKernelError", "CaptureError", "ValueError", "TypeError"}
 
+#: What may be refused of layouts; nothing is now.
+LAYOUTS_REFUSED: set[tuple[str, str]] = set()
 
 needs_jax = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("jax", "dispatch_backend_array_api"))), reason="jax is not installed here"
@@ -50,6 +63,17 @@ def test_a_pair_computes_or_is_refused(outer, inner, device):
         assert outcome.kind in REFUSALS
         assert len(outcome.text) > 30
     assert dc.apply_masks(dc.DispatchKeySet()) == dc.DispatchKeySet()  # nothing is left on
+
+
+@pytest.mark.parametrize("device", LAYOUT_DEVICES)
+@pytest.mark.parametrize("layer", AROUND_LAYOUTS, ids=lambda layer: layer.name)
+@pytest.mark.parametrize("layout", COMPOSED, ids=lambda layout: layout.name)
+def test_a_layout_computes_within_a_layer_or_is_refused(layout, layer, device):
+    outcome = try_layout(layout, layer, device)
+    if outcome.kind != COMPUTES:
+        assert outcome.kind in REFUSALS and len(outcome.text) > 30, outcome
+        assert (layout.name, layer.name) in LAYOUTS_REFUSED, outcome
+    assert dc.apply_masks(dc.DispatchKeySet()) == dc.DispatchKeySet()
 
 
 @needs_jax

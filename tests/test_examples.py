@@ -39,6 +39,24 @@ def test_the_minimal_frontend_runs(run_example, root):
     assert imports == ["from __future__ import annotations", "from typing import Any", "import dispatch_core as dc"]
 
 
+def test_units_are_multiplied_compared_and_refused(run_example):
+    done = run_example("units_layout.py")
+    assert done.returncode == 0, done.stderr
+    found = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    assert found["speed"] == "[0.5, 2.0] m s^-1"
+    assert found["m + kg"] == "aten::add.Tensor takes tensors of one unit, not of kg and m s^-1"
+    assert found["exp(kg)"] == "aten::exp takes numbers, not kg"
+    assert found["erf(kg)"] == "aten::erf has no rule for units"
+    assert found["by grad, momentum"] == "[1.0, 6.0] kg m s^-1"
+    assert found["by backward"] == "tensor([0.1250, 2.0000])"
+    energy = found["energy"]
+    assert energy == "6.25 kg m^2 s^-2"
+    assert re.fullmatch(rf"{re.escape(energy)} of \d+ recorded calls", found["pipeline"])
+    assert found["captured"] == f"{energy} by 2 replays"
+    assert found["vmap"] == "[0.25, 6.0] kg m^2 s^-2" and found["vmap of numbers"] == "tensor([2.1250, 2.1250])"
+    assert found["file"] == "[2.0, 3.0] kg"
+
+
 @pytest.mark.long
 def test_digits_are_learnt(run_example):
     pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")

@@ -14,6 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from composed_layouts import COMPOSED, ComposedLayout, open_device, save
+from composed_layouts import DEVICES as LAYOUT_DEVICES
+
 import dispatch_core as dc
 import torchlike as torch
 
@@ -130,6 +133,14 @@ LAYERS: Final = (
 )
 
 
+#: The layers of the tables of layouts.
+AROUND_LAYOUTS: Final = (
+    Layer("eager", _same, _same),
+    *(each for each in LAYERS if each.name in "Pipeline Capture vmap grad Autocast Profiler modes".split()),
+    Layer("save", lambda f: f, _same),
+)
+
+
 def _cast(function: Function, x: Any) -> Any:
     with torch.autocast(x.device.type, dtype=torch.bfloat16):
         return function(x)
@@ -184,6 +195,28 @@ def try_pair(outer: Layer, inner: Layer, device: str) -> Outcome:
     return Outcome(COMPUTES)
 
 
+@cache
+def try_layout(layout: ComposedLayout, layer: Layer, device: str) -> Outcome:
+    """Return what becomes of a layout's tensor as the argument of a layer; raises ``AssertionError`` for other values."""
+    torch.manual_seed(0)
+    host, weight = torch.randn(4, 3), torch.randn(3, 3)
+    expected = layer.meaning(lambda x: (x * 2) @ weight)(host)
+    _SEEN.clear()
+    with open_device(device):
+        there = weight.to(device)
+        try:
+            x = layout.make(host.to(device))
+            x = save(x) if layer.name == "save" else x
+            found = layout.read(layer.around(lambda x: (x * 2) @ there)(x))
+        except Exception as error:  # noqa: BLE001  # whatever refuses it; the test looks at its class
+            return Outcome(type(error).__name__, str(error).partition("\n")[0])
+        assert all(_SEEN.values()), _SEEN
+        assert found.device.type == device
+        tolerance = 5e-2 if layer.name == "Autocast" else 1e-5
+        torch.testing.assert_close(found.cpu().float(), expected, rtol=tolerance, atol=tolerance)
+    return Outcome(COMPUTES)
+
+
 _HEAD: Final = """\
 # Compositions of layers
 
@@ -200,22 +233,39 @@ The function is a matrix product, an in-place write, a `tanh` and a sum. In the 
 """
 
 
+_LAYOUTS: Final = """\
+## Layouts
+
+A tensor of a layout as the argument of the function, which multiplies it by a number and by a matrix. `vmap` maps over its
+first dimension, `grad` is the gradient of the sum by it, and `save` calls the function of the tensor that was written to a
+file and read again. The layouts by hand are written as [Write a layout](../guides/write-a-layout.md) tells.
+"""
+
+
 def page() -> str:
     """Return the page's text."""
     errors: dict[Outcome, int] = {}
+
+    def cell(outcome: Outcome) -> str:
+        return "yes" if outcome.kind == COMPUTES else f"[{errors.setdefault(outcome, len(errors) + 1)}](#refused)"
+
     parts = [_HEAD]
     for device in DEVICES:
         parts.append(f"## {device}\n")
         parts.append(f"| outside \\ inside | {' | '.join(each.name for each in LAYERS)} |")
         parts.append("| --- " * (len(LAYERS) + 1) + "|")
         for outer in LAYERS:
-            row = []
-            for inner in LAYERS:
-                outcome = try_pair(outer, inner, device)
-                row.append(
-                    "yes" if outcome.kind == COMPUTES else f"[{errors.setdefault(outcome, len(errors) + 1)}](#refused)"
-                )
+            row = [cell(try_pair(outer, inner, device)) for inner in LAYERS]
             parts.append(f"| {outer.name} | {' | '.join(row)} |")
+        parts.append("")
+    parts.append(_LAYOUTS)
+    for device, title in LAYOUT_DEVICES.items():
+        parts.append(f"### Layouts on {title}\n")
+        parts.append(f"| layout | {' | '.join(each.name for each in AROUND_LAYOUTS)} |")
+        parts.append("| --- " * (len(AROUND_LAYOUTS) + 1) + "|")
+        for layout in COMPOSED:
+            row = [cell(try_layout(layout, layer, device)) for layer in AROUND_LAYOUTS]
+            parts.append(f"| {layout.name} | {' | '.join(row)} |")
         parts.append("")
     parts.append("## Refused\n")
     parts += [f"{number}. `{outcome.kind}`: {outcome.text}" for outcome, number in errors.items()]

@@ -56,7 +56,7 @@ def describe(tensors):
     return facts, {(one, other): sizes[one] == sizes[other] for one in sizes for other in sizes}
 
 
-def written(lib, value):
+def write_file(lib, value):
     file = io.BytesIO()
     lib.save(value, file)
     return io.BytesIO(file.getvalue())
@@ -67,7 +67,7 @@ def written(lib, value):
 @pytest.mark.parametrize("writer", [torch, torchlike])
 @pytest.mark.parametrize("reader", [torch, torchlike])
 def test_files_of_nested_tensors_are_read_by_both(reader, writer, trusted, seed):
-    found = reader.load(written(writer, make(writer, seed)), weights_only=not trusted)
+    found = reader.load(write_file(writer, make(writer, seed)), weights_only=not trusted)
     assert describe(found) == describe(make(torch, seed))
     assert isinstance(found["weight"], reader.nn.Parameter) and not isinstance(found["x"], reader.nn.Parameter)
 

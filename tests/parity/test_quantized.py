@@ -41,6 +41,7 @@ q.clone().fill_(1.0); q.clone().copy_(r); q.clone().copy_(x); t.full_like(q, 1.0
 F.embedding(t.tensor([1, 0]), q[0, 0]); q.index_put((t.tensor([0]),), t.tensor(1.0)); write(q.clone(), 0, 1.0)
 write(q.clone(), 0, q[1]); write(q.clone(), x > 0, 0.0); q.clone().transpose_(0, 1); q.clone().unsqueeze_(0); q.to("cpu")
 q.dequantize(); q.int_repr(); q.q_scale(); q.q_zero_point(); t.dequantize([q, r]); list(q[0, 0, 0])[0]; q.type_as(q)
+t.quantized_max_pool2d(q, [2, 2]); t.quantized_max_pool1d(q[0], [2]); t.quantized_max_pool2d(q, [3, 3], [2, 2], [1, 1])
 q.element_size(); q.nbytes; q.numel(); q.is_floating_point(); float(q[0, 0, 0, 0]); bool(q[0, 0, 0, 0]); q.squeeze_()
 """
 #: The same for a tensor whose channels, of dimension 1, have parameters of their own.

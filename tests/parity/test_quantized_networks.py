@@ -483,3 +483,17 @@ def test_the_linear_layers_of_an_encoder_are_quantized_dynamically():
     (ours, our_result), (theirs, their_result) = both(program)
     assert text_of(ours) == text_of(theirs)
     np.testing.assert_allclose(our_result.detach().numpy(), their_result.detach().numpy(), rtol=1e-3, atol=1e-3)
+
+
+def test_a_file_of_torchs_quantized_network_is_loaded(tmp_path):
+    ours, theirs = both(quantize_digits)
+    torch.save(theirs.state_dict(), tmp_path / "digits.pt")
+    found = ours.load_state_dict(torchlike.load(tmp_path / "digits.pt"))
+    assert not found.missing_keys and not found.unexpected_keys
+    equal_states(ours, theirs)
+    torchlike.save(ours.state_dict(), tmp_path / "ours.pt")
+    theirs.load_state_dict(torch.load(tmp_path / "ours.pt", weights_only=False))
+    (mine, _), (yours, _) = both(
+        lambda t: integers_of(ours if t is torchlike else theirs, draw(t, 20, 1, 8, 8, seed=9))
+    )
+    np.testing.assert_array_equal(mine, yours)

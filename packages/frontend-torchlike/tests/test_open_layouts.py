@@ -15,7 +15,7 @@ from dispatch_core.arrays import layouts
 from dispatch_core.frontends import TensorLayout, components_of, find_layout
 from torchlike.layouts import record_of, wrap
 from torchlike.nn.functional import linear
-from torchlike.utils.pytree import tree_map
+from torchlike.utils.pytree import tree_leaves, tree_map
 
 CALLS: list[str] = []
 
@@ -61,7 +61,7 @@ ROUNDED = TensorLayout(
     dtype=lambda record: torchlike.float32,
     strides=lambda record: dc.strides(record.integers),
     hint="read(record_of(x)) has the numbers",
-    composes=("aten::mse_loss", "aten::silu"),
+    composes=("aten::mse_loss", "aten::silu", "aten::to"),
 )
 #: Another layout of the same prefix.
 TERNARY = TensorLayout(
@@ -92,7 +92,7 @@ CHECKED = TensorLayout(
 )
 
 
-def rounded(values, step=0.5):
+def make_rounded(values, step=0.5):
     return wrap(ROUNDED.make(integers=(values / step).round().clamp(-128, 127).to(torchlike.int8), step=step))
 
 
@@ -103,21 +103,28 @@ def numbers(x):
 def run_rounded(op, *args, **kwargs):
     """Compute with the numbers, and round again; views and writes reach the integers."""
     CALLS.append(op.name)
-    first = next(record_of(each) for each in _leaves(args) if find_layout(each) is ROUNDED)
-    if any(each.alias and not each.is_write for each in op.schema.returns):
-        found = op(record_of(args[0]).integers, *args[1:], **kwargs)
-        return tree_map(lambda each: wrap(ROUNDED.replace(first, integers=each)), found)
-    given, named = tree_map(numbers, (args, kwargs))
-    found = op(*given, **named)
-    if any(each.is_write for each in op.schema.arguments):
-        record_of(args[0]).integers.copy_(record_of(rounded(found, first.step)).integers)
-        return args[0]
-    return tree_map(lambda each: rounded(each, first.step) if each.dtype.is_floating_point else each, found)
+    first = next(record_of(each) for each in tree_leaves((args, kwargs)) if find_layout(each) is ROUNDED)
+    is_view = any(each.alias and not each.is_write for each in op.schema.returns)
+    if is_view or "inplace_view" in op.tags:
+        found = op(*tree_map(integers, args), **kwargs)
+        return tree_map(lambda each: wrap(ROUNDED.replace(first, integers=each)), found) if is_view else args[0]
+    found = op(*tree_map(numbers, args), **tree_map(numbers, kwargs))
+    values = [*args, *(kwargs.get(each.name) for each in op.schema.arguments[len(args) :])]
+    written = [value for value, each in zip(values, op.schema.arguments, strict=True) if each.is_write]
+    for each, value in zip(tree_leaves(written), tree_leaves(found), strict=False):
+        if find_layout(each) is ROUNDED:
+            record_of(each).integers.copy_(integers(make_rounded(value, record_of(each).step)))
+    if written:
+        return written[0] if len(written) == 1 else tuple(written)
+    return tree_map(lambda each: make_rounded(each, first.step) if is_number(each) else each, found)
 
 
-def _leaves(args):
-    for each in args:
-        yield from each if isinstance(each, (list, tuple)) else (each,)
+def integers(x):
+    return record_of(x).integers if find_layout(x) is ROUNDED else x
+
+
+def is_number(x):
+    return isinstance(x, torchlike.Tensor) and x.dtype is torchlike.float32
 
 
 @ROUNDED.for_each_key
@@ -133,7 +140,7 @@ def _register_ternary(key):
 @HISTORY.for_each_key
 def _register_logged(key):
     def run(op, *args, **kwargs):
-        return op(*[each._dispatch_data.value if find_layout(each) is HISTORY else each for each in args], **kwargs)
+        return op(*[record_of(each).value if find_layout(each) is HISTORY else each for each in args], **kwargs)
 
     dc.Library("_", "IMPL").fallback(run, key)
 
@@ -141,7 +148,7 @@ def _register_logged(key):
 @pytest.fixture
 def x():
     CALLS.clear()
-    return rounded(torchlike.tensor([[1.0, -2.0], [0.5, 3.0]]))
+    return make_rounded(torchlike.tensor([[1.0, -2.0], [0.5, 3.0]]))
 
 
 def test_each_layout_has_keys_of_its_own(x):
@@ -182,7 +189,7 @@ def test_a_fallback_comes_before_composites(x):
     found = linear(x, x)
     assert (
         CALLS == ["aten::linear"]
-        and numbers(found).tolist() == numbers(rounded(linear(numbers(x), numbers(x)))).tolist()
+        and numbers(found).tolist() == numbers(make_rounded(linear(numbers(x), numbers(x)))).tolist()
     )
     CALLS.clear()
     torchlike.nn.functional.gelu(x), torchlike.relu(x), x @ x, torchlike.cat([x, x])
@@ -287,7 +294,7 @@ def test_transforms_take_tensors_of_a_layout(x):
 
 
 def test_a_gradient_of_a_layouts_own_tensor_is_kept_by_its_autograd_key():
-    x = rounded(torchlike.ones(2)).requires_grad_()
+    x = make_rounded(torchlike.ones(2)).requires_grad_()
     y = (x * 2).sum()
     assert y.requires_grad
     y.backward()
@@ -297,6 +304,39 @@ def test_a_gradient_of_a_layouts_own_tensor_is_kept_by_its_autograd_key():
 def test_a_prefix_needs_room_and_a_name():
     with pytest.raises(dc.RegistrationError, match="cannot become the prefix"):
         TensorLayout("two words", Ternary, component="signs", shape=len, dtype=len)
+
+
+def test_writes_to_a_tensor_are_counted(x):
+    made = torchlike.ones(2, 2)
+    x.add_(1), torchlike.add(x, x, out=x), x[0].relu_(), torchlike.add(x, x, out=made)
+    assert (x._version, made._version) == (3, 1)
+    x = make_rounded(torchlike.ones(2)).requires_grad_()
+    y = x * 1
+    z = (y * y).sum()
+    y.relu_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.backward()
+
+
+def test_autocast_casts_a_tensor_to_what_its_layout_makes_of_it(x):
+    with torchlike.autocast("cpu", dtype=torchlike.bfloat16):
+        found = linear(x, torchlike.ones(3, 2))
+    assert found.dtype is torchlike.bfloat16 and found.tolist() == numbers(x).sum(1, keepdim=True).expand(2, 3).tolist()
+
+
+def test_a_module_moves_its_parameters_of_a_layout(x):
+    module = torchlike.nn.Module()
+    module.weight = torchlike.nn.Parameter(x)
+    module.weight.grad = make_rounded(torchlike.ones(2, 2))
+    module.to("meta")
+    assert find_layout(module.weight) is ROUNDED and module.weight.is_meta and module.weight.grad.is_meta
+    with pytest.raises(RuntimeError, match=r"layout torchlike\.rounded and torchlike\.strided"):
+        module.double()
+
+
+def test_functionalize_names_the_layout_that_it_does_not_take(x):
+    with pytest.raises(TypeError, match=r"functionalize takes no tensors of layout torchlike\.rounded"):
+        torchlike.func.functionalize(lambda x: x * 2)(x)
 
 
 @dataclass(frozen=True)
@@ -371,3 +411,64 @@ def test_a_captured_function_reads_the_record_that_a_tensor_has_now():
     weight.data = place(torchlike.ones(3, 4) * 3)
     found += [float(record_of(run(x)).local.sum()) for _ in range(2)]
     assert found == [24.0] * 4 + [48.0] * 2 + [72.0] * 2
+
+
+def test_a_transform_sees_the_calls_on_components_that_have_the_history():
+    def triple(value):
+        return (wrap(HISTORY.make(value=value)) * 3).sum()
+
+    value = torchlike.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert torchlike.func.grad(triple)(value).tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    assert torchlike.func.vmap(triple)(value).tolist() == [9.0, 21.0]
+    assert torchlike.func.vmap(torchlike.func.grad(triple))(value).tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    assert [each.item() for each in torchlike.func.jvp(triple, (value,), (value,))] == [30.0, 30.0]
+
+
+def test_a_transform_refuses_a_layout_of_its_tensors_that_have_no_history():
+    def double(value):
+        made = wrap(ROUNDED.make(integers=value, step=1.0))
+        return numbers(made * 2).sum()
+
+    for transform, text in (
+        (torchlike.func.grad, "a transform differentiates"),
+        (torchlike.func.vmap, "vmap has batched"),
+    ):
+        with pytest.raises(TypeError, match=f"of layout torchlike.rounded is made of tensors that {text}"):
+            transform(double)(torchlike.ones(2, 2))
+
+
+def test_a_gradient_of_a_composite_takes_an_ordinary_tensor_beside_one_of_a_layout():
+    x, weight = make_rounded(torchlike.tensor([[1.0, -2.0], [0.5, 3.0]])), torchlike.ones(2, 2)
+    for call in (lambda x: (x @ weight).sum(), lambda x: linear(x, weight).sum()):
+        assert numbers(torchlike.func.grad(call)(x)).tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_a_component_is_an_ordinary_tensor(x):
+    with pytest.raises(dc.ArgumentError, match="a tensor with the record Rounded is not an array"):
+        TERNARY.make(signs=x)
+
+
+def test_what_cannot_be_a_layout_or_its_record_is_refused(x):
+    options = {"shape": len, "dtype": len}
+    with pytest.raises(dc.ArgumentError, match="records of Rounded have no field 'values'"):
+        TensorLayout("Other", Rounded, component="values", **options)
+    with pytest.raises(dc.ArgumentError, match=r"make\(\) takes the field 'integers'"):
+        ROUNDED.make(step=1.0)
+    assert numbers(wrap(Rounded(record_of(x).integers, 0.25))).tolist() == (numbers(x) / 2).tolist()
+
+
+def test_a_transform_refuses_a_result_of_a_layout_of_its_tensors():
+    def make(value):
+        return wrap(HISTORY.make(value=value))
+
+    value = torchlike.tensor(2.0)
+    for call in (
+        lambda: torchlike.func.grad(make)(value),
+        lambda: torchlike.func.vjp(make, value),
+        lambda: torchlike.func.jvp(make, (value,), (value,)),
+        lambda: torchlike.func.vmap(make)(torchlike.ones(2)),
+    ):
+        with pytest.raises(
+            TypeError, match=r"a result of layout torchlike\.logged is made of tensors of the transform"
+        ):
+            call()

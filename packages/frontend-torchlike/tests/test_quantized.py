@@ -252,6 +252,39 @@ def test_pipelines_captures_and_modes_take_quantized_tensors(q):
         np.testing.assert_allclose(np.asarray(captured(q)), [[0, 0, 2.6], [4, 6, 49]], rtol=1e-6)
 
 
+def test_a_captured_layer_keeps_its_packed_parameters(q):
+    ops = torchlike.ops.quantized
+    packed = ops.linear_prepack(torchlike.quantize_per_tensor(torchlike.eye(3), 0.1, 0, qint8), torchlike.ones(3))
+    captured = torchlike.capture(lambda x: ops.linear(x, packed, 0.2, 5) + x)
+    wanted = (ops.linear(q, packed, 0.2, 5) + q).int_repr().tolist()
+    assert [captured(q).int_repr().tolist() for _ in range(4)] == [wanted] * 4
+
+
+def test_function_transforms_take_quantized_tensors(q):
+    x = q.dequantize()
+    assert torchlike.func.vmap(torchlike.relu)(q).int_repr().tolist() == torchlike.relu(q).int_repr().tolist()
+    assert torchlike.func.vmap(lambda row: row.dequantize().sum())(q).tolist() == x.sum(1).tolist()
+    weights = torchlike.ones(2, 3)
+    assert torchlike.func.grad(lambda w: (w * q.dequantize()).sum())(weights).tolist() == x.tolist()
+
+
+def test_gradients_do_not_pass_through_quantized_results(q):
+    weights = torchlike.ones(2, 3, requires_grad=True)
+    assert not (weights * q).requires_grad and not torchlike.quantize_per_tensor(weights, 0.1, 0, qint8).requires_grad
+    (weights * q.dequantize()).sum().backward()
+    assert weights.grad.tolist() == q.dequantize().tolist()
+
+
+def test_autocast_leaves_quantized_tensors(q):
+    with torchlike.autocast("cpu", torchlike.bfloat16):
+        assert (q @ torchlike.ones(3, 2)).dtype is quint8 and torchlike.relu(q).q_scale() == 0.1
+
+
+def test_a_copy_on_another_device_keeps_the_parameters(q):
+    made = q.to("meta")
+    assert made.is_meta and made.q_scale() == 0.1 and "device='meta'" in repr(made)
+
+
 def test_meta_tensors_have_sizes_alone():
     x = torchlike.ones(2, 3, device="meta")
     made = torchlike.quantize_per_tensor(x, 0.1, 0, qint32)

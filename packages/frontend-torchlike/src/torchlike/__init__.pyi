@@ -192,6 +192,9 @@ from .quantized.methods import q_per_channel_scales as q_per_channel_scales
 from .quantized.methods import q_per_channel_zero_points as q_per_channel_zero_points
 from .quantized.methods import q_scale as q_scale
 from .quantized.methods import q_zero_point as q_zero_point
+from .quantized.methods import quantized_max_pool1d as quantized_max_pool1d
+from .quantized.methods import quantized_max_pool2d as quantized_max_pool2d
+from .quantized.methods import quantized_max_pool3d as quantized_max_pool3d
 from .values.layouts import jagged as jagged
 from .values.layouts import sparse_bsc as sparse_bsc
 from .values.layouts import sparse_bsr as sparse_bsr
@@ -1951,6 +1954,9 @@ __all__ = [
     "quantize_per_channel",
     "quantize_per_tensor",
     "quantize_per_tensor_dynamic",
+    "quantized_max_pool1d",
+    "quantized_max_pool2d",
+    "quantized_max_pool3d",
     "quint2x4",
     "quint4x2",
     "quint8",

@@ -24,6 +24,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatch_core.frontends import find_layout
+
 from .tensors.tensor import Tensor, frontend
 from .values.layouts import LayoutData, layout
 
@@ -31,8 +33,12 @@ __all__ = ["LayoutData", "frontend", "layout", "record_of", "wrap"]
 
 
 def wrap(record: Any) -> Tensor:
-    """Return the tensor of a layout's record; raises ``BackendError`` for an object that no layout has made."""
-    return frontend.wrap(record)
+    """Return the tensor of a layout's record, which ``make`` has made or the record's own class.
+
+    Raises ``ArgumentError`` for another object.
+    """
+    known = find_layout(type(record))
+    return frontend.wrap(record if known is None else known.replace(record))
 
 
 def record_of(tensor: Tensor) -> Any:

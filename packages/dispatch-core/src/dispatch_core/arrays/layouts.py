@@ -66,7 +66,7 @@ class TensorLayout:
     before the layout's fallback would have them. ``passed_by`` are the keys of further layers that see the calls on the
     components alone. Where the components have the history (``components_have_history``), kernels' results stay as they were
     made; else they are fresh tensors, whose history the Autograd kernel keeps. Raises ``ArgumentError`` for a record that is
-    not a dataclass, ``RegistrationError`` for a prefix that cannot begin keys.
+    not a dataclass, or has no such component, ``RegistrationError`` for a prefix that cannot begin keys.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -98,6 +98,10 @@ class TensorLayout:
 
         if not isinstance(record, type) or not is_dataclass(record):
             raise ArgumentError(f"TensorLayout({prefix!r}): the record must be a dataclass, not {record!r}")
+        if component not in field_names(record):
+            raise ArgumentError(
+                f"TensorLayout({prefix!r}): records of {record.__qualname__} have no field {component!r}"
+            )
         self.prefix, self.record, self.component, self.hint = prefix, record, component, hint
         self.components_have_history = components_have_history
         self._composes = frozenset([composes] if isinstance(composes, str) else composes)
@@ -119,7 +123,7 @@ class TensorLayout:
         if components_have_history and not is_torchs:
             assert self.autograd_key is not None  # it was registered with the layout's keys
             self.passed_by |= AUTOGRAD & ~self.autograd_key.value
-        notify_change()  # slots of keys that were nobody's
+        notify_change()  # slots of keys that no layout had
 
     def _find_prefix(self) -> str:
         name = self.record.__name__
@@ -134,8 +138,12 @@ class TensorLayout:
         for key in keys_of(mask):
             if key.kind == "device" and key.backend:
                 return self._keys.setdefault(mask, DispatchKey[self.keys_prefix + key.backend])
+        inner = find_layout(component)
+        what = (
+            type(component).__qualname__ if inner is None else f"a tensor with the record {inner.record.__qualname__}"
+        )
         raise ArgumentError(
-            f"TensorLayout({self.prefix!r}): {type(component).__qualname__} is not an array of a device with layout keys",
+            f"TensorLayout({self.prefix!r}): {what} is not an array of a device with layout keys",
             hint="the components are ordinary tensors",
         )
 
@@ -160,6 +168,10 @@ class TensorLayout:
 
     def make(self, **fields: object) -> Array:
         """Return a record of these components; the device of the first decides on its class."""
+        if self.component not in fields:
+            raise ArgumentError(
+                f"TensorLayout({self.prefix!r}): make() takes the field {self.component!r}, the component"
+            )
         key = self.key_for(fields[self.component])
         return (self._types.get(key) or self._make_type(key))(**fields)
 

@@ -54,7 +54,10 @@ class Registered(Protocol):
         """Return the registry's fallback for ``key``."""
 
     def layout_fallback(self, key: DispatchKey) -> Registration | None:
-        """Return the same where it stands before composites: a layout's, unless that wants the operator's parts."""
+        """Return the same where it stands before composites: a layout's, unless that wants the operator's parts.
+
+        See Note [The order of a layout's kernels] in `arrays.layouts`.
+        """
 
     def direct_keys(self) -> Mapping[DispatchKey, object]:
         """Return the keys with a registration of their own."""

@@ -239,6 +239,8 @@ class Resolution(Record):
         conforms = (registration.key in EXPLICIT_COMPOSITES or of_layout) and not is_transparent
         if conforms and not (of_tensors or registration.traits.answers_for_results):
             run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS), who)
+        if of_layout and not is_transparent:
+            run = runners.report_writes(entry, run, FRONTENDS.get(self.mask & MARKERS))
         excludes = composite or (of_layout and not is_transparent)
         return runners.exclude_masked_off(entry, run, self.mask) if excludes and self.explicit else run
 

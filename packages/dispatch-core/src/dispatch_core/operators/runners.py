@@ -41,7 +41,7 @@ from ..discovery import loader
 from ..errors import BackendNotFoundError, NoKernelError, RegistrationError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet, removal_mask
-from ..keys.table import AUTOCAST, AUTOGRAD, MARKERS, DispatchKey, alternatives, keys_of
+from ..keys.table import AUTOCAST, AUTOGRAD, LAYOUTS, MARKERS, DispatchKey, alternatives, keys_of
 from ..schema.model import Argument
 from ..schema.types import walk
 from .registration import KernelFactory, Registration
@@ -235,6 +235,28 @@ def conform_results(
         return tuple([conform(*pair, values) for pair in zip(results, signature.unpack(found, who), strict=True)])
 
     return run_as_declared
+
+
+def report_writes(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] | None) -> Runner:
+    """Return ``run``, after which the frontend is told of the layouts' tensors that it has written to.
+
+    Operators on their components tell it of these alone.
+    """
+    signature = entry.signature
+    if frontend is None or frontend.writes is None or signature is None or not signature.writes:
+        return run
+    note_write = frontend.writes.note_write
+
+    def note(tensor: Any) -> None:
+        if tensor._dispatch_mask & LAYOUTS:
+            note_write(tensor)
+
+    def run_and_report(*values: object) -> object:
+        found = run(*values)
+        signature.report_writes(note, values)
+        return found
+
+    return run_and_report
 
 
 _PIPELINE = DispatchKey.Pipeline.value

@@ -22,7 +22,7 @@ from dispatch_aten.decompositions import IMPLICIT, composite_kernels
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32
 from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_core.frontends import current_session, included_mask, keep_in_code, run_outside
-from dispatch_core.keys import ARRAYS, AUTOGRAD, DispatchKey
+from dispatch_core.keys import ARRAYS, AUTOGRAD, LAYOUTS, DispatchKey
 
 from ..history.graph_settings import current_autocast, current_nesting
 from ..tensors.tensor import frontend
@@ -70,7 +70,9 @@ class OperatorCasts:
     def __init__(self, op: Any, keyset: Any, key: DispatchKey) -> None:
         self.op, self.key = op, key
         self.below = (keyset.mask | keyset.marker) & ~key.value
-        self.run = dc.fast_redispatch(op, self.below)
+        #: A cast may have another layout than its tensor.
+        has_layouts = bool(keyset.mask & LAYOUTS)
+        self.run = self._run_by_arguments if has_layouts else dc.fast_redispatch(op, self.below)
         self.arguments = op.schema.arguments
         kinds = [_ALIAS.sub("", str(argument.type)) for argument in self.arguments]
         self.tensors = tuple(index for index, kind in enumerate(kinds) if kind in ("Tensor", "Tensor?"))
@@ -134,6 +136,13 @@ class OperatorCasts:
         if kept is not None and is_leaf:
             return kept.cast(value, dtype, self._convert)
         return self._convert(value, dtype)
+
+    def _run_by_arguments(self, *values: Any) -> Any:
+        held = 0
+        for each in self.each_tensor(values):
+            held |= 0 if each is None else each._dispatch_mask
+        mask = self.below & ~_OF_ARGUMENT | dc.apply_masks(held).mask & _OF_ARGUMENT
+        return dc.fast_redispatch(self.op, mask)(*values)
 
     def _find_cache(self) -> CastCache | None:
         """Return the casts that are kept here; None where none are."""

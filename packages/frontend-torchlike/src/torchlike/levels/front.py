@@ -3,6 +3,11 @@
 A tensor that outlives its level carries the layer's key still, so every call with it arrives here. One of a level that
 differentiates then represents its value; one under `vmap` has lost the meaning of its batch, and every operator
 refuses it, in later transforms too (torch takes it in some).
+
+Note [Layouts of a level's tensors]
+    A tensor of a layout that a function makes of a level's tensors is none of the level's. Where its components have the
+    history, its layout's kernels run with the level on, which sees the calls on the components; nested tensors have a way of
+    their own in the levels.
 """
 
 from __future__ import annotations
@@ -11,10 +16,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core import frontends
+from dispatch_core.keys import ARRAYS, LAYOUTS
 
+from ..tensors.tensor import frontend
 from .calls import call_in_order, shape_of
 from .stack import FRONT, current_levels
-from .tensors import LevelData
+from .tensors import NESTED, LevelData
 
 
 def open_closed(tensor: Any) -> Any:
@@ -37,9 +45,26 @@ def _make_front(op: Any, keyset: Any) -> Callable[..., Any]:
             if isinstance(data, LevelData) and data.level not in levels:
                 values = shape.map_tensors(open_closed, values)
                 break
+            if levels and getattr(tensor, "_dispatch_mask", 0) & LAYOUTS and _stands_for_components(tensor, levels[-1]):
+                return op.runner(_arrays_of(shape.tensors_of(values)) | frontend.marker)(*values)
         return levels[-1].call(keyset, op, values) if levels else call_in_order(op, values)
 
     return run
+
+
+def _stands_for_components(tensor: Any, level: Any) -> bool:
+    """Return whether a layout's tensor is taken by its components: see Note [Layouts of a level's tensors]."""
+    layout = frontends.find_layout(tensor)
+    if layout is None or not layout.components_have_history or tensor._dispatch_mask & NESTED:
+        return False
+    return any(map(level.owns, frontends.components_of(tensor)))
+
+
+def _arrays_of(tensors: Any) -> int:
+    found = 0
+    for tensor in tensors:
+        found |= getattr(tensor, "_dispatch_mask", 0) & ARRAYS
+    return found
 
 
 def _make_back(op: Any, keyset: Any) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core import frontends
-from dispatch_core.keys import ARRAYS, AUTOCAST, keys_of
+from dispatch_core.keys import ARRAYS, AUTOCAST, LAYOUTS, keys_of
 
 from ..autograd.rules.forward_rules import find_forward_rule
 from ..history.device_keys import autograd_bit
@@ -20,7 +20,7 @@ from ..tensors.tensor import Tensor, frontend
 from .calls import call_in_order, shape_of, wrap_results, written_tensors
 from .custom_tangents import find_call_rule, record_pushing
 from .stack import TransformLevel, below
-from .tensors import NESTED, LevelData, Tracked, note_write, stand_for, wrap_value
+from .tensors import NESTED, LevelData, Tracked, make_layout_error, note_write, stand_for, wrap_value
 
 _BACK: Final = dc.DispatchKey.FuncTorchDynamicLayerBackMode.value
 
@@ -48,6 +48,8 @@ class GradLevel(TransformLevel):
         if value._dispatch_mask & NESTED:
             # A nested tensor has as many rows as before, and a level's tensor for their elements.
             return value._dispatch_data.map_values(partial(self.enter, is_captured=is_captured))
+        if value._dispatch_mask & LAYOUTS and any(map(self.owns, frontends.components_of(value))):
+            raise make_layout_error(value, "a transform differentiates, whose history it does not have")
         return stand_for(Tracked, value, self, is_captured=is_captured)
 
     def leave(self, value: Any) -> Any:

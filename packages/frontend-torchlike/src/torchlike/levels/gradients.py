@@ -20,7 +20,7 @@ from ..tensors.tensor import Tensor
 from ..values.pytree import tree_flatten, tree_map, tree_unflatten
 from .grad_level import GradLevel
 from .stack import above
-from .tensors import keep_histories, require_grad
+from .tensors import keep_histories, refuse_layouts, require_grad
 
 __all__ = [
     "Argnums",
@@ -135,6 +135,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
                     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
+            refuse_layouts([output], level)
             keep_histories([output], level)
         found = tree_unflatten(map(level.leave, pull([output], own, [None])), spec)
         value, aux = level.leave(output), tree_map(level.leave, aux)
@@ -195,6 +196,7 @@ def pull_with_argnums(func: Callable[..., Any], primals: Sequence[Any], argnums:
                     "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
                     f"{each.dtype}"
                 )
+        refuse_layouts(results, level)
         keep_histories(results, level)
 
     def multiply(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:

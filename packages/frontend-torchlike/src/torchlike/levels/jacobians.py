@@ -23,7 +23,7 @@ from .grad_level import ForwardLevel
 from .gradients import Argnums, check_outputs, mark, pull_with_argnums, slice_argnums, split_aux, wrap_argnums
 from .mapping import vmap
 from .stack import above
-from .tensors import NESTED, keep_histories, make_writable, require_grad
+from .tensors import NESTED, keep_histories, make_writable, refuse_layouts, require_grad
 
 _JVP: Final = "jvp(f, primals, tangents)"
 
@@ -48,6 +48,7 @@ class _Linear:
             self._results, self._spec = tree_flatten(output)
             _refuse_nested("jvp", self._results)
             check_outputs(self._results, _JVP)
+            refuse_layouts(self._results, level)
             level.pushes = False
             # The gradients that enter, and backward's results as functions of them.
             self._entering = [self._make_weight(each) for each in self._results if each.requires_grad]

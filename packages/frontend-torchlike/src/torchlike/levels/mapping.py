@@ -13,6 +13,7 @@ from ..tensors.tensor import Tensor
 from ..values.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map_, tree_structure, tree_unflatten
 from .randomness import check_randomness
 from .stack import above
+from .tensors import refuse_layouts
 from .vmap_level import VmapLevel
 
 
@@ -162,6 +163,7 @@ def _leave(func: Any, level: VmapLevel, result: Any, out_dims: Any) -> Any:
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. Did you mean to set "
                 "out_dims= to None for output?"
             )
+        refuse_layouts([leaf], level)
         left.append(level.leave(leaf, dim))
     return tree_unflatten(left, spec)
 

@@ -118,12 +118,26 @@ def _find_type(kind: type[LevelData], keys: int) -> type[LevelData]:
     return found
 
 
-def make_layout_error(tensor: Tensor) -> TypeError:
-    """Return the error for a tensor of a layout whose components are a level's, in a call that the level has to batch."""
+def make_layout_error(tensor: Tensor, fact: str) -> TypeError:
+    """Return the error for a tensor of a layout whose components are a level's; ``fact`` says what that does with them."""
     return TypeError(
-        f"a tensor of layout {layout_of(tensor)} is made of tensors that vmap has batched, which no rule of vmap takes\n"
+        f"a tensor of layout {layout_of(tensor)} is made of tensors that {fact}\n"
         "Hint: map a function of its components, or make the tensor outside of the function"
     )
+
+
+def refuse_layouts(results: Iterable[Any], level: TransformLevel) -> None:
+    """Refuse results of a layout whose components are the level's: a transform takes out its own tensors alone.
+
+    Raises ``TypeError``.
+    """
+    for each in results:
+        mask = each._dispatch_mask if isinstance(each, Tensor) else 0
+        if mask & LAYOUTS and not mask & NESTED and any(map(level.owns, frontends.components_of(each))):
+            raise TypeError(
+                f"a result of layout {layout_of(each)} is made of tensors of the transform, which takes out its own alone\n"
+                "Hint: return the components, and make the tensor outside of the function"
+            )
 
 
 def _announce(kind: type[LevelData]) -> None:

@@ -79,7 +79,7 @@ class VmapLevel(TransformLevel):
                 if getattr(tensor, "_dispatch_mask", 0) & LAYOUTS and any(
                     map(self.owns, frontends.components_of(tensor))
                 ):
-                    raise make_layout_error(tensor)
+                    raise make_layout_error(tensor, "vmap has batched, which no rule of vmap takes")
             with below():
                 return call_in_order(op, values)
         way = _WAYS.get(op)

@@ -18,6 +18,7 @@ from ..tensors.tensor import Tensor
 from ..values.argument_types import DeviceLike, DTypeLike
 from ..values.devices import as_device
 from ..values.dtypes import memory_format
+from ..values.layouts import answer
 from .tree import Tree
 
 
@@ -37,7 +38,7 @@ class Convertible(Tree):
                     if parameter.grad is not None:
                         moved = fn(parameter.grad)
                         has_layout = parameter._dispatch_mask & LAYOUTS
-                        parameter._state.grad = parameter._dispatch_data.enter_gradient(moved) if has_layout else moved
+                        parameter._state.grad = answer(parameter, "enter_gradient")(moved) if has_layout else moved
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)

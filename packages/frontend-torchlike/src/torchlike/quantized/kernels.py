@@ -115,9 +115,14 @@ def register(key: DispatchKey) -> None:
         library.impl_lazily(_make_factory)
         own = dc.Library("quantized", "IMPL", key.name)
         own.impl_lazily(find_kernel)
+        own.impl("_dequantize", find_kernel("_dequantize"))
         others = dc.Library("_", "IMPL")
         others.fallback(_compute, key.name)
         _libraries.extend([library, own, others])
 
 
 _libraries: Final[list[dc.Library]] = []
+with dc.registry.transaction(level="backend"):
+    _own: Final = dc.Library("quantized", "FRAGMENT")
+    #: What a function transform's tensor is dequantized by; torch has no operator of this name.
+    _own.define("_dequantize(Tensor self) -> Tensor")

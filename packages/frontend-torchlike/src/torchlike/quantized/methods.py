@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from dispatch_aten.dtypes import ScalarType
+import dispatch_core as dc
+from dispatch_aten.dtypes import QUANTIZED, ScalarType
 
 from ..tensors.tensor import Tensor
 from ..values.qschemes import qscheme as QScheme  # noqa: N812  # torch's name is that of a method
@@ -20,6 +21,9 @@ __all__ = [
     "q_scale",
     "q_zero_point",
     "qscheme",
+    "quantized_max_pool1d",
+    "quantized_max_pool2d",
+    "quantized_max_pool3d",
 ]
 
 
@@ -32,7 +36,11 @@ def dequantize(self: Any) -> Any:
     """
     if isinstance(self, (list, tuple)):
         return tuple(map(dequantize, self))
-    return _dequantize(record_of(self)) if is_quantized(self) else self.to(ScalarType.Float)
+    if is_quantized(self):
+        return _dequantize(record_of(self))
+    if self.dtype in QUANTIZED:  # of a function transform
+        return dc.ops.quantized._dequantize(self)
+    return self.to(ScalarType.Float)
 
 
 def int_repr(self: Tensor) -> Tensor:
@@ -76,9 +84,41 @@ def q_per_channel_axis(self: Tensor) -> int:
     return found
 
 
+def quantized_max_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
+    """Return the greatest numbers in windows (source: ``torch.quantized_max_pool1d``)."""
+    return _pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def quantized_max_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
+    """Return the greatest numbers in windows (source: ``torch.quantized_max_pool2d``)."""
+    return _pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def quantized_max_pool3d(
+    input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
+    """Return the greatest numbers in windows (source: ``torch.quantized_max_pool3d``)."""
+    return _pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def _pool(dims: int, input: Tensor, *sizes: Any) -> Tensor:
+    _need(input, f"quantized_max_pool{dims}d", whole=True)
+    *lists, ceil_mode = [
+        [each] * dims if isinstance(each, int) and not isinstance(each, bool) else each for each in sizes
+    ]
+    found: Tensor = getattr(dc.ops.aten, f"max_pool{dims}d")(input, *map(list, lists), ceil_mode)
+    return found
+
+
 def _need(self: Tensor, what: str, whole: bool | None = None) -> Quantized:
     """Return the record of a quantized tensor, of the kind that is asked for."""
     if not is_quantized(self):
+        if isinstance(self, Tensor) and self.dtype in QUANTIZED:
+            raise RuntimeError(f"{what}: the tensor is a function transform's\nHint: dequantize() has its numbers")
         _refuse(self, what)
     record = record_of(self)
     if whole is not None and (record.axis is None) is not whole:

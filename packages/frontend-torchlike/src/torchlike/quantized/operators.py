@@ -207,6 +207,7 @@ def _of(name: str) -> Kernel:
 
 
 _KERNELS: Final[dict[str, Kernel]] = {
+    "_dequantize": lambda self: numbers.dequantize(record_of(self)),
     "matmul": _matmul,
     "cat": _concatenate,
     "cat_relu": partial(_concatenate, relu=True),

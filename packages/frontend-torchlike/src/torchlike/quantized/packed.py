@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
+from dispatch_core import frontends
 
 from ..tensors.tensor import Tensor
 from .products import find_units
@@ -31,7 +32,8 @@ class PackedParams:
             scale = record.scale
         self._weight = wrap_quantized(record.integers, scale, record.zero_point, record.dtype, record.axis)
         self._bias = None if bias is None else bias.detach().to(ScalarType.Float)
-        self._cache: Any = None
+        self._floats = self._arrange(record.integers.to(ScalarType.Float))
+        self._zero_points = self._find_zero_points()
         self._units: Any = None
 
     def unpack(self) -> tuple[Tensor, Tensor | None]:
@@ -55,8 +57,15 @@ class PackedParams:
         """The record of the weight."""
         return record_of(self._weight)
 
-    def zero_points(self) -> Any:
-        """Return the zero points of the weight, None where all are zero."""
+    @staticmethod
+    def _arrange(floats: Tensor) -> Tensor:
+        return floats
+
+    def multiplied(self) -> tuple[Tensor, Any]:
+        """Return the integers as float32, as they are multiplied with, and the zero points, None where all are zero."""
+        return self._floats, self._zero_points
+
+    def _find_zero_points(self) -> Any:
         found = self.record.zero_point
         return (
             None
@@ -66,11 +75,14 @@ class PackedParams:
 
     def units(self, input_scale: float, output_scale: float, shape: list[int]) -> tuple[Tensor | None, Tensor, Tensor]:
         """Return what `find_units` does, kept for the next call of the same scales."""
-        key = input_scale, output_scale, self._bias
-        if self._units is None or self._units[0][:2] != key[:2] or self._units[0][2] is not self._bias:
-            self._units = key, find_units(input_scale, self.record.scale, output_scale, self._bias, shape)
-        found: tuple[Tensor | None, Tensor, Tensor] = self._units[1]
-        return found
+        known = self._units
+        if known is not None and known[:2] == (input_scale, output_scale) and known[2] is self._bias:
+            found: tuple[Tensor | None, Tensor, Tensor] = known[3]
+            return found
+        made = find_units(input_scale, self.record.scale, output_scale, self._bias, shape)
+        if frontends.recording() is None:  # a recording's own tensors are of one call
+            self._units = input_scale, output_scale, self._bias, made
+        return made
 
     def __reduce__(self) -> Any:
         return type(self), self.unpack()
@@ -84,12 +96,9 @@ class LinearPackedParamsBase(PackedParams):
 
     __module__ = "torchlike.quantized"
 
-    def columns(self) -> tuple[Tensor, Any]:
-        """Return the integers as float32 of ``(inputs, outputs)``, and the zero points, kept from the first call on."""
-        if self._cache is None:
-            self._cache = self.record.integers.to(ScalarType.Float).t().contiguous(), self.zero_points()
-        found: tuple[Tensor, Any] = self._cache
-        return found
+    @staticmethod
+    def _arrange(floats: Tensor) -> Tensor:
+        return floats.t().contiguous()
 
 
 class ConvPackedParamsBase(PackedParams):
@@ -133,13 +142,6 @@ class ConvPackedParamsBase(PackedParams):
     def transpose(self) -> bool:
         """Return whether the convolution is transposed."""
         return self._transpose
-
-    def filters(self) -> tuple[Tensor, Any]:
-        """Return the integers as float32, and the zero points, kept from the first call on."""
-        if self._cache is None:
-            self._cache = self.record.integers.to(ScalarType.Float), self.zero_points()
-        found: tuple[Tensor, Any] = self._cache
-        return found
 
     def __reduce__(self) -> Any:
         return type(self), (*self.unpack(), self._sizes, self._groups, self._transpose)

@@ -10,12 +10,13 @@ Note [Quantized tensors]
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import QUANTIZED, ScalarType
 from dispatch_core.frontends import TensorLayout
+from dispatch_core.keys import AUTOCAST, AUTOGRAD
 
 from ..tensors.arrays import read_printable
 from ..tensors.printing import add_notes, write_elements
@@ -66,6 +67,7 @@ QUANTIZED_LAYOUT: Final = TensorLayout(
     dtype=lambda record: record.dtype,
     strides=lambda record: dc.strides(record.integers),
     hint="x.dequantize() has the numbers, and x.int_repr() the integers",
+    passed_by=AUTOGRAD | AUTOCAST,  # integers have no history, and their products no lower precision
 )
 
 
@@ -104,7 +106,7 @@ def map_record(tensor: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
     scale, zero_point = (
         change(each) if isinstance(each, Tensor) else each for each in (record.scale, record.zero_point)
     )
-    return wrap(replace(record, integers=change(record.integers), scale=scale, zero_point=zero_point))
+    return wrap_quantized(change(record.integers), scale, zero_point, record.dtype, record.axis)
 
 
 def expect_dtype(

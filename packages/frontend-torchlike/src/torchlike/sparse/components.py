@@ -22,9 +22,8 @@ from .tensor import Coo, copy_record, is_sparse, record_of, replace_values, wrap
 
 
 def become(self: Tensor, other: Tensor) -> Tensor:
-    """Put the components of another tensor into one, tell its history that it was written to, and return it."""
+    """Put the components of another tensor into one, and return it."""
     self._dispatch_data = other._dispatch_data
-    self._count_write()
     return self
 
 
@@ -183,7 +182,6 @@ def apply_to_values(op: Any, self: Tensor, *rest: Any) -> Tensor:
 def write_values(op: Any, self: Tensor, *rest: Any) -> Tensor:
     """Apply a linear operator to the values in place."""
     op(record_of(self).values, *rest)
-    self._count_write()
     return self
 
 

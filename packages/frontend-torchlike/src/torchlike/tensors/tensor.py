@@ -15,7 +15,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_aten.shapes import is_contiguous
 from dispatch_core import frontends
-from dispatch_core.frontends import CAPTURING, PLACES, Frontend, register_frontend
+from dispatch_core.frontends import CAPTURING, PLACES, Frontend, find_layout, register_frontend
 from dispatch_core.keys import AUTOGRAD, LAYOUTS, backend_arrays
 from dispatch_core.tracebacks import trim_traceback
 
@@ -149,7 +149,7 @@ class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):
             nesting.cache.distrust(self)
         see(self)
         see(value)
-        if (self._dispatch_mask ^ value._dispatch_mask) & LAYOUTS:
+        if (self._dispatch_mask ^ value._dispatch_mask) & LAYOUTS and find_layout(self) is not find_layout(value):
             raise RuntimeError(
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: "
                 f"layout {self.layout} and {value.layout}"

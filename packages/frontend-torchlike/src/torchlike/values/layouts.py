@@ -72,7 +72,7 @@ class LayoutData(Protocol):
 
     def deep_copy(self, tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         """Return a copy of the tensor, for ``copy.deepcopy``: with copies of all fields, and of its gradient."""
-        made: Tensor = dc.wrap_like(tensor, _known(self).make(**copy.deepcopy(_fields_of(self), memo)))
+        made: Tensor = dc.wrap_like(tensor, _find_known(self).make(**copy.deepcopy(_fields_of(self), memo)))
         made.requires_grad_(tensor.requires_grad)
         if tensor.grad is not None:
             made.grad = copy.deepcopy(tensor.grad, memo)
@@ -80,7 +80,7 @@ class LayoutData(Protocol):
 
     def reduce(self, tensor: Tensor) -> tuple[Any, ...]:
         """Return the function and the arguments that a pickle makes the tensor of: its record's class and fields."""
-        return _rebuild, (_known(self).record, _fields_of(self), tensor.requires_grad)
+        return _rebuild, (_find_known(self).record, _fields_of(self), tensor.requires_grad)
 
     def enter_gradient(self, gradient: Tensor) -> Tensor:
         """Return a gradient of the tensor as its node takes it."""
@@ -129,14 +129,14 @@ def _layout_of_record(record: object) -> layout:
 _unnamed: Final[dict[str, layout]] = {}
 
 
-def _known(record: object) -> TensorLayout:
+def _find_known(record: object) -> TensorLayout:
     found = find_layout(record)
     assert found is not None  # the data of a tensor is a layout's record
     return found
 
 
 def _fields_of(record: object) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in field_names(_known(record).record)}
+    return {name: getattr(record, name) for name in field_names(_find_known(record).record)}
 
 
 def _rebuild(record: type, fields: dict[str, Any], requires_grad: bool) -> Tensor:

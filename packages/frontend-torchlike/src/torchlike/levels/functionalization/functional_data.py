@@ -11,8 +11,10 @@ from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.shapes import TensorMeta
+from dispatch_core.keys import LAYOUTS
 
 from ...tensors.tensor import Tensor
+from ...values.layouts import layout_of
 from ..stack import TransformLevel
 from ..tensors import LevelData, make_data
 
@@ -50,7 +52,15 @@ class Functional(LevelData):
 
 
 def make_functional(value: Any, level: TransformLevel, layout: TensorMeta | None = None) -> Functional:
-    """Return the record for a value, which has the layout unless another one is given."""
+    """Return the record for a value, which has the layout unless another one is given.
+
+    Raises ``TypeError`` for a tensor of a layout: its record has no strides that the shape rules know.
+    """
+    if getattr(value, "_dispatch_mask", 0) & LAYOUTS:
+        raise TypeError(
+            f"functionalize takes no tensors of layout {layout_of(value)}\n"
+            "Hint: give it the components, and make the tensor inside of the function"
+        )
     data: Any = make_data(Functional, value, level, is_captured=False)
     data.meta = describe(data.value) if layout is None else layout
     return data
