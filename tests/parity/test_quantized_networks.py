@@ -497,3 +497,42 @@ def test_a_file_of_torchs_quantized_network_is_loaded(tmp_path):
         lambda t: integers_of(ours if t is torchlike else theirs, draw(t, 20, 1, 8, 8, seed=9))
     )
     np.testing.assert_array_equal(mine, yours)
+
+
+@pytest.mark.parametrize("kind", ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d"])
+def test_convolutions_quantized_dynamically_are_torchs(kind):
+    def program(t):
+        dims, dynamic = int(kind[-2]), t.ao.nn.quantized.dynamic
+        layer = fill(t, getattr(t.nn, kind)(3, 4, 3, padding=1))
+        layer.qconfig = t.ao.quantization.default_dynamic_qconfig
+        made = getattr(dynamic, kind).from_float(layer)
+        return made, made(draw(t, 2, 3, *[6] * dims))
+
+    (ours, our_result), (theirs, their_result) = both(program)
+    equal_states(ours, theirs)
+    np.testing.assert_allclose(our_result.detach().numpy(), their_result.detach().numpy(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "name", ["upsample", "avg_pool2d", "max_pool2d", "hardtanh", "clamp", "linear", "conv2d", "leaky_relu"]
+)
+def test_functions_of_integers_are_torchs(name):
+    arguments = {
+        "upsample": {"scale_factor": 2},
+        "avg_pool2d": {"kernel_size": 2},
+        "max_pool2d": {"kernel_size": 2},
+        "hardtanh": {"min_val": -0.5, "max_val": 0.5},
+        "clamp": {"min_": -0.5, "max_": 0.5},
+        "leaky_relu": {"negative_slope": 0.1, "scale": 0.0213, "zero_point": 30},
+    }
+
+    def program(t):
+        functional = t.ao.nn.quantized.functional
+        x = t.quantize_per_tensor(draw(t, 2, 3, 4, 4), 0.02, 60, t.quint8)
+        if name in ("linear", "conv2d"):
+            shape = (5, 4) if name == "linear" else (5, 3, 2, 2)
+            weight = t.quantize_per_tensor(draw(t, *shape, seed=2), 0.01, 0, t.qint8)
+            return getattr(functional, name)(x, weight, draw(t, 5, seed=3), scale=0.05, zero_point=20)
+        return getattr(functional, name)(x, **arguments[name])
+
+    equal(*both(program))

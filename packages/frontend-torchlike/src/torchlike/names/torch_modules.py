@@ -37,6 +37,7 @@ _GROUPS: Final = {
     "torchlike.ao.nn.quantized.activation": "ao.nn.quantized.modules.activation nn.quantized.modules.activation",
     "torchlike.ao.nn.quantized.conv": "ao.nn.quantized.modules.conv nn.quantized.modules.conv",
     "torchlike.ao.nn.quantized.dynamic": "ao.nn.quantized.dynamic.modules nn.quantized.dynamic nn.quantized.dynamic.modules",
+    "torchlike.ao.nn.quantized.dynamic.conv": "ao.nn.quantized.dynamic.modules.conv nn.quantized.dynamic.modules.conv",
     "torchlike.ao.nn.quantized.dynamic.linear": (
         "ao.nn.quantized.dynamic.modules.linear nn.quantized.dynamic.modules.linear"
     ),

@@ -20,7 +20,7 @@ _SAME = (
         "hardtanh",
         "interpolate",
     ),
-    *("max_pool1d", "max_pool2d"),
+    *("max_pool1d", "max_pool2d", "upsample", "upsample_bilinear", "upsample_nearest"),
 )
 
 

@@ -6,5 +6,10 @@ from typing import Final
 
 from .....names.lazy_names import load_names
 
-_NAMES: Final = {"cells": "GRUCell LSTMCell RNNCell", "linear": "Linear", "rnn": "GRU LSTM"}
+_NAMES: Final = {
+    "cells": "GRUCell LSTMCell RNNCell",
+    "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
+    "linear": "Linear",
+    "rnn": "GRU LSTM",
+}
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)
