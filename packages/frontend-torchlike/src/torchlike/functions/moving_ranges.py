@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_aten.dtypes import float32, float64, int32
+from dispatch_aten.dtypes import float32
 
 from ..history.grad_mode import no_grad
+from ..tensors.arrays import from_numpy
 from ..tensors.tensor import Tensor
 from .operator_functions import FUNCTIONS
 
@@ -65,9 +66,11 @@ def fused_moving_avg_obs_fake_quant(
             _average(self.detach(), running_min, running_max, averaging_const, per_row_fake_quant)
         if not fake_quant_on.item():
             return self.clone()
-        found = choose_parameters(running_min, running_max, quant_min, quant_max, symmetric_quant)
+        low, high = (each.detach().cpu().numpy().reshape(-1) for each in (running_min, running_max))
+        with np.errstate(all="ignore"):
+            found = choose_parameters(low, high, quant_min, quant_max, symmetric_quant)
         for each, new in zip((scale, zero_point), found, strict=True):
-            each.copy_(new.reshape(each.shape))
+            each.copy_(from_numpy(new.reshape(tuple(each.shape))))
     limits = quant_min, quant_max
     if per_row_fake_quant:
         return FUNCTIONS["fake_quantize_per_channel_affine"](self, scale, zero_point, 0, *limits)
@@ -82,30 +85,35 @@ def _average(self: Tensor, running_min: Tensor, running_max: Tensor, weight: flo
         running.copy_(_choose(running.isinf(), new, running + (new - running) * weight))
 
 
-def choose_parameters(low: Any, high: Any, quant_min: int, quant_max: int, symmetric: bool) -> tuple[Tensor, Tensor]:
-    """Return the scale (``float32``) and the zero point (``int32``) of the ranges from ``low`` to ``high``, ``float32``.
+def choose_parameters(low: Any, high: Any, quant_min: int, quant_max: int, symmetric: bool) -> tuple[Any, Any]:
+    """Return the scale (``float32``) and the zero point (``int32``) of the ranges from ``low`` to ``high``.
 
-    The zero point is rounded so that an integer represents 0 exactly; of a symmetric range it is in the middle.
+    All are arrays of one dimension, on the host: there are as few elements as channels. The zero point is rounded so that an
+    integer represents 0 exactly; of a symmetric range it is in the middle.
+
+    >>> choose_parameters(np.float32([-1.0]), np.float32([3.0]), 0, 255, False)
+    (array([0.01568628], dtype=float32), array([64], dtype=int32))
     """
-    steps = quant_max - quant_min
+    steps, small = quant_max - quant_min, np.float32(_SMALLEST)
     if symmetric:
         least, most = -(steps // 2 + 1), steps // 2
-        greatest = _choose((low / least).abs() > (high / most).abs(), (low / least).abs(), (high / most).abs())
+        greatest = np.maximum(np.abs(low / least), np.abs(high / most))
         has_both = (low < 0) & (high > 0)
-        low, high = _choose(has_both, greatest * least, low), _choose(has_both, greatest * most, high)
-    low, high = low.clamp(max=0), high.clamp(min=0)
-    exact = (high.to(float64) - low.to(float64)) / steps
-    single = exact.to(float32)
-    exact = _choose((single == 0) | (1 / single).isinf(), 0.1, exact)
-    is_small, factor = exact < _SMALLEST, _SMALLEST / exact.to(float32)
-    least_low = _choose(is_small, _choose(high == 0, -_SMALLEST * steps, low * factor), low)
-    high = _choose(is_small, _choose(low == 0, _SMALLEST * steps, high * factor), high).to(float64)
-    low, exact = least_low.to(float64), _choose(is_small, _SMALLEST, exact)
-    low_is_nearer = abs(quant_min) - (low / exact).abs() < abs(quant_max) - (high / exact).abs()
-    zero = _choose(low_is_nearer, quant_min - low / exact, quant_max - high / exact)
+        low, high = np.where(has_both, greatest * least, low), np.where(has_both, greatest * most, high)
+    low, high = np.minimum(low, 0), np.maximum(high, 0)
+    exact = (high.astype(np.float64) - low) / steps
+    exact = np.where((exact.astype(np.float32) == 0) | np.isinf(1 / exact.astype(np.float32)), 0.1, exact)
+    is_small, factor = exact < _SMALLEST, small / exact.astype(np.float32)
+    low, high = (
+        np.where(is_small, np.where(other == 0, sign * small * steps, end * factor), end).astype(np.float64)
+        for end, other, sign in ((low, high, -1), (high, low, 1))
+    )
+    exact = np.where(is_small, _SMALLEST, exact)
+    low_is_nearer = abs(quant_min) - np.abs(low / exact) < abs(quant_max) - np.abs(high / exact)
+    zero = np.where(low_is_nearer, quant_min - low / exact, quant_max - high / exact)
     if symmetric:
-        zero = _choose((low < 0) & (high > 0), (quant_min + quant_max) / 2, zero)
-    return exact.to(float32), zero.round().clamp(quant_min, quant_max).to(int32)
+        zero = np.where((low < 0) & (high > 0), (quant_min + quant_max) / 2, zero)
+    return exact.astype(np.float32), np.clip(np.rint(zero), quant_min, quant_max).astype(np.int32)
 
 
 def _choose(condition: Any, one: Any, other: Any) -> Any:
