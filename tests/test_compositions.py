@@ -40,8 +40,8 @@ COMPUTED_OUTSIDE = {(outer, inner) for outer in ("Pipeline", "Capture") for inne
 #: What an error that refuses may be; a bare KeyError or AttributeError is none.
 REFUSALS = {"RuntimeError", "NotImplementedError", "NoKernelError", "CaptureError", "ValueError", "TypeError"}
 
-#: What may be refused of layouts; nothing is now.
-LAYOUTS_REFUSED: set[tuple[str, str]] = set()
+#: What may be refused of layouts: integers have no gradients.
+LAYOUTS_REFUSED = {("quantized", "grad")}
 
 needs_jax = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("jax", "dispatch_backend_array_api"))), reason="jax is not installed here"

@@ -87,9 +87,14 @@ def _make_jagged(x: Any) -> Any:
     return torch.nested.nested_tensor_from_jagged(x, torch.tensor([0, 1, x.shape[0]], device=x.device))
 
 
+def _quantize(x: Any) -> Any:
+    return torch.quantize_per_tensor(x, 2.0**-20, 0, torch.qint32)
+
+
 COMPOSED: Final = (
     ComposedLayout("sparse_coo", lambda x: x.to_sparse(), lambda y: y.to_dense() if y.is_sparse else y),
     ComposedLayout("jagged", _make_jagged, lambda y: y.values() if y.is_nested else y),
+    ComposedLayout("quantized", _quantize, lambda y: y.dequantize()),
     _define("by hand", Doubled),
     _define("by hand, components have the history", DoubledWithHistory, components_have_history=True),
 )

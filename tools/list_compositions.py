@@ -117,6 +117,16 @@ def _scatter(function: Function) -> Function:
     return call
 
 
+def _compress(function: Function) -> Function:
+    def call(x: Any) -> Any:
+        rows, columns = x.shape
+        places = torch.tensor([*range(columns)] * rows, device=x.device)
+        ends = torch.tensor([columns * row for row in range(rows + 1)], device=x.device)
+        return function(torch.sparse_csr_tensor(ends, places, x.reshape(-1), x.shape))
+
+    return call
+
+
 LAYERS: Final = (
     Layer("Pipeline", _open(dc.pipeline), _same),
     Layer("Capture", _capture, _same),
@@ -130,6 +140,7 @@ LAYERS: Final = (
     Layer("modes", _open(_count, len), _same),
     Layer("nested", _nest, _same),
     Layer("sparse", _scatter, _same, linear=True),
+    Layer("compressed", _compress, _same, linear=True),
 )
 
 
@@ -229,7 +240,7 @@ The function is a matrix product, an in-place write, a `tanh` and a sum. In the 
 * `Pipeline` is `dc.pipeline()`, and `Capture` the third call of `dc.capture(f)`;
 * `Autograd` is `torchlike.autograd.grad` of the sum by a leaf;
 * `modes` is a `DispatchMode` that counts calls;
-* `nested` is the rows of a jagged tensor.
+* `nested` is the rows of a jagged tensor; `sparse` the tensor by coordinates, and `compressed` by rows (CSR).
 """
 
 

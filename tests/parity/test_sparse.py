@@ -586,14 +586,6 @@ def test_files_of_torch_s_are_read():
             agree(describe(each), describe(wanted))
 
 
-def test_files_of_torch_s_with_other_layouts_are_refused():
-    file = io.BytesIO()
-    torch.save(torch.eye(2).to_sparse_csr(), file)
-    file.seek(0)
-    with pytest.raises(ValueError, match=r"the only sparse one that can be read is torch\.sparse_coo"):
-        torchlike.load(file)
-
-
 # Sparse gradients in training.
 
 OPTIMIZERS = [

@@ -146,3 +146,42 @@ def test_an_output_that_does_not_fit_stays_as_it_is():
         with pytest.raises(RuntimeError, match=text):
             call()
     assert rows(other) == before
+
+
+def test_a_mask_selects_rows_of_their_own():
+    x = nested.nested_tensor([[1.0, 2.0, 3.0], [4.0], [5.0, 6.0]], requires_grad=True)
+    found = x.masked_select(x > 2)
+    assert rows(found) == [[3.0], [4.0], [5.0, 6.0]] and found.size(1) != x.size(1)
+    found.sum().backward()
+    assert rows(x.grad) == [[0, 0, 1], [1], [1, 1]]
+    with pytest.raises(RuntimeError, match="only rows of one dimension"):
+        make(2).masked_select(make(2) > 0)
+
+
+def test_items_are_written_at_places_of_the_rows():
+    x = make(2, 4)
+    at = torchlike.tensor([0, 1]), torchlike.tensor([-1, 0])
+    new = torchlike.ones(2, 3)
+    found = x.index_put(at, new)
+    assert rows(found)[0][1] == rows(found)[1][0] == [1, 1, 1] and rows(found)[1][1:] == rows(x)[1][1:]
+    assert rows(x.index_put((at[0], None, at[0]), torchlike.tensor(5.0)))[0][1][0] == 5
+    assert rows(x.index_put((torchlike.tensor([1]),), torchlike.tensor(7.0)))[1] == [[7] * 3] * 4
+    assert x.index_put_(at, new, accumulate=True) is x and x.size(1) == found.size(1)
+    assert rows(x.index_put_((torchlike.tensor([0]),), torchlike.tensor(0.0)))[0] == [[0] * 3] * 2
+    before = rows(x)
+    for place in (2, -3):
+        with pytest.raises(RuntimeError, match="ragged dimension are out of bounds"):
+            x.index_put_((torchlike.tensor([0]), torchlike.tensor([place])), torchlike.ones(3))
+    assert rows(x) == before
+
+
+def test_bags_of_a_nested_tensor_are_its_rows():
+    table = torchlike.arange(12.0).reshape(6, 2)
+    bags = nested.nested_tensor([[0, 1], [5], [2, 3, 4]])
+    weights = nested.nested_tensor_from_jagged(torchlike.arange(6.0), bags.offsets())
+    found = nn.functional.embedding_bag(bags, table, mode="sum", per_sample_weights=weights)
+    wanted = [(table[row] * weight.unsqueeze(1)).sum(0).tolist() for row, weight in zip(bags, weights, strict=True)]
+    assert found.tolist() == wanted
+    assert nn.EmbeddingBag.from_pretrained(table)(bags).tolist() == [table[row].mean(0).tolist() for row in bags]
+    with pytest.raises(ValueError, match="the same shape as the input"):
+        nn.functional.embedding_bag(bags, table, mode="sum", per_sample_weights=torchlike.ones(6))

@@ -309,15 +309,13 @@ def test_every_row_of_the_table_of_layouts_is_computed_with_its_layout():
         (lambda s: s.item(), RuntimeError, "a Tensor with 6 elements cannot be converted to Scalar"),
         (lambda s: s.to_sparse(1), RuntimeError, "conversion from Sparse to Sparse"),
         (lambda s: torchlike.ones(2).to_sparse(2), RuntimeError, r"must be in \[0,1\] range"),
-        (lambda s: torchlike.ones(2).to_sparse(layout=torchlike.sparse_csr), NotImplementedError, "only the layout"),
-        (lambda s: s.to_sparse_csr(), AttributeError, "sparse tensors have one layout here"),
-        (lambda s: torchlike.sparse_csr_tensor, AttributeError, "sparse tensors have one layout here"),
-        (lambda s: torchlike.sparse.spsolve, AttributeError, "it takes compressed rows"),
+        (lambda s: torchlike.ones(2).to_sparse(layout=torchlike.sparse_csr), RuntimeError, "needs 2 dimensions"),
+        (lambda s: torchlike.sparse.spsolve(s, torchlike.ones(2)), RuntimeError, "a compressed matrix"),
+        (lambda s: s.sparse_resize_, AttributeError, "it changes a sparse tensor's sizes"),
         (lambda s: s.index_select(0, torchlike.tensor([0, 2])), IndexError, "index contains 2 that is out of range"),
         (lambda s: s.narrow_copy(0, 1, 2), RuntimeError, "Invalid range to narrow(.|\\n)*Hint: start is 1"),
         (lambda s: s.norm(2, 0), RuntimeError, "only supports full reductions"),
         (lambda s: s.__setitem__(0, 1.0), TypeError, "Cannot assign to a sparse tensor(.|\\n)*Hint: "),
-        (lambda s: torchlike.sparse.as_sparse_gradcheck, AttributeError, "torch has it, and it is left out"),
         (lambda s: torchlike.sparse.softmax(s, 2), IndexError, r"Dimension out of range .*got 2"),
         (lambda s: torchlike.sparse.softmax(s, 1.0), TypeError, "argument 'dim' must be int, not float"),
         (lambda s: torchlike.sparse.softmax(s, None), TypeError, "argument 'dim' must be int, not NoneType"),
@@ -335,7 +333,7 @@ def test_every_row_of_the_table_of_layouts_is_computed_with_its_layout():
         (lambda s: torchlike.bmm(s, s), dc.NoKernelError, "no kernel for tensors of layout"),
         (lambda s: s.sparse_mask(torchlike.ones(2, 3)), NotImplementedError, "expected a sparse mask"),
         (lambda s: s.copy_(torchlike.ones(2, 3)), RuntimeError, "copy_.. between dense and sparse"),
-        (lambda s: torchlike.sparse.mm(s, torchlike.ones(3, 2), "max"), NotImplementedError, "reduce"),
+        (lambda s: torchlike.sparse.mm(s, torchlike.ones(3, 2), "prod"), ValueError, "reduce"),
         (lambda s: torchlike.addmm(s, s, torchlike.ones(3, 3)), RuntimeError, "expected strided result"),
         (lambda s: s @ torchlike.ones(3, 2, device="meta"), RuntimeError, "same device"),
     ],
@@ -603,9 +601,9 @@ def test_layouts_that_factories_do_not_make_are_refused_by_name():
             with pytest.raises(TypeError, match=rf"^{name}\(\): argument 'layout' must be torchlike.layout, not"):
                 call(layout=other)
     with pytest.raises(
-        NotImplementedError, match=r"zeros\(\): .* torchlike.sparse_csr\nHint: sparse tensors have one layout here"
+        NotImplementedError, match=r"ones\(\): .* torchlike.sparse_csr\nHint: ones\(...\).to_sparse\(layout="
     ):
-        torchlike.zeros(2, 2, layout=torchlike.sparse_csr)
+        torchlike.ones(2, 2, layout=torchlike.sparse_csr)
     with pytest.raises(
         NotImplementedError, match=r"zeros\(\): .* torchlike.jagged\nHint: torchlike.nested.nested_tensor"
     ):
@@ -738,3 +736,46 @@ def test_gradients_of_tensors_with_empty_dense_dimensions_are_checked(rest, mask
     values = torchlike.empty(3, *rest, dtype=torchlike.float64)
     tensor = torchlike.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], values, (2, 3, *rest)).requires_grad_()
     assert torchlike.autograd.gradcheck(lambda each: each.to_dense(masked_grad=masked), (tensor,), masked=masked)
+
+
+def test_functions_of_two_tensors_write_outputs():
+    s = torchlike.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse()
+    for call, wanted in (
+        (lambda out: torchlike.add(s, s, alpha=2, out=out), [[0, 6], [9, 0]]),
+        (lambda out: torchlike.mul(s, torchlike.ones(2), out=out), [[0, 2], [3, 0]]),
+        (lambda out: torchlike.div(s, 2, out=out), [[0, 1], [1.5, 0]]),
+        (lambda out: torchlike.div(s, 2, rounding_mode="floor", out=out), [[0, 1], [1, 0]]),
+        (lambda out: torchlike.mm(s, s, out=out), [[6, 0], [0, 6]]),
+        (lambda out: torchlike.arctan(s * 0, out=out), [[0, 0], [0, 0]]),
+        (lambda out: torchlike.zeros((1, 2), out=out), [[0, 0]]),
+    ):
+        out = torchlike.sparse_coo_tensor((0, 0), dtype=torchlike.float64)
+        assert call(out) is out and out.is_sparse and out.to_dense().tolist() == wanted
+    strided = torchlike.empty(0)
+    assert torchlike.matmul(s, torchlike.eye(2), out=strided) is strided and torchlike.equal(strided, s.to_dense())
+    assert torchlike.mm(s, s, out=s) is s and s.to_dense().tolist() == [[6, 0], [0, 6]]
+    for out, text in (
+        (torchlike.empty(2, 2), "the result is sparse, and out is strided"),
+        (torchlike.eye(2).to_sparse().long(), "can't be cast to the desired output type Long"),
+        (torchlike.ones(3, 3).to_sparse(), "shrinking the size of dimensions"),
+    ):
+        before = out.to_dense().tolist()
+        with pytest.raises(RuntimeError, match=text):
+            torchlike.mul(s, s, out=out)
+        assert out.to_dense().tolist() == before
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_function_that_compares_gradients_of_strided_tensors_takes_sparse_ones(masked):
+    given = []
+
+    def check(function, inputs, **options):
+        given.append(([each.layout for each in inputs], options))
+        return torchlike.autograd.gradcheck(function, inputs, **options)
+
+    x = torchlike.tensor([[0.0, 1.5], [2.0, 0.0]], dtype=torchlike.float64).to_sparse().requires_grad_()
+    d = torchlike.ones(2, 2, dtype=torchlike.float64, requires_grad=True)
+    compare = torchlike.sparse.as_sparse_gradcheck(check)
+    assert compare.__name__ == "check"
+    assert compare(lambda s, d: (s * 2, torchlike.sparse.mm(s, d)), (x, d), masked=masked, atol=1e-4)
+    assert given == [([torchlike.strided] * 2, {"atol": 1e-4})]

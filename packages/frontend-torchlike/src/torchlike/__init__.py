@@ -75,6 +75,10 @@ _NAMES = {
     "creation.sources": "asarray from_dlpack frombuffer to_dlpack",
     "sparse": "",
     "sparse.construction": "sparse_coo_tensor",
+    "sparse.methods": "resize_as_sparse_",
+    "sparse.hybrid_products": "hsmm hspmm saddmm smm sspaddmm",
+    "sparse.compressed.construction": "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor"
+    " sparse_csr_tensor",
     "special": "",
     "surface.futures": "Future",
     "surface.stand_in": "install_as_torch",

@@ -88,6 +88,17 @@ from .creation.sources import frombuffer as frombuffer
 from .creation.sources import to_dlpack as to_dlpack
 from . import sparse as sparse
 from .sparse.construction import sparse_coo_tensor as sparse_coo_tensor
+from .sparse.methods import resize_as_sparse_ as resize_as_sparse_
+from .sparse.hybrid_products import hsmm as hsmm
+from .sparse.hybrid_products import hspmm as hspmm
+from .sparse.hybrid_products import saddmm as saddmm
+from .sparse.hybrid_products import smm as smm
+from .sparse.hybrid_products import sspaddmm as sspaddmm
+from .sparse.compressed.construction import sparse_bsc_tensor as sparse_bsc_tensor
+from .sparse.compressed.construction import sparse_bsr_tensor as sparse_bsr_tensor
+from .sparse.compressed.construction import sparse_compressed_tensor as sparse_compressed_tensor
+from .sparse.compressed.construction import sparse_csc_tensor as sparse_csc_tensor
+from .sparse.compressed.construction import sparse_csr_tensor as sparse_csr_tensor
 from . import special as special
 from .surface.futures import Future as Future
 from .surface.stand_in import install_as_torch as install_as_torch
@@ -1738,7 +1749,9 @@ __all__ = [
     "histc",
     "histogram",
     "histogramdd",
+    "hsmm",
     "hsplit",
+    "hspmm",
     "hstack",
     "hypot",
     "i0",
@@ -1981,6 +1994,7 @@ __all__ = [
     "repeat_interleave",
     "reshape",
     "resize_as_",
+    "resize_as_sparse_",
     "resolve_conj",
     "resolve_neg",
     "result_type",
@@ -1999,6 +2013,7 @@ __all__ = [
     "rsqrt",
     "rsqrt_",
     "rsub",
+    "saddmm",
     "save",
     "scalar_tensor",
     "scatter",
@@ -2050,15 +2065,21 @@ __all__ = [
     "slice_inverse",
     "slice_scatter",
     "slogdet",
+    "smm",
     "softmax",
     "solve",
     "sort",
     "sparse_bsc",
+    "sparse_bsc_tensor",
     "sparse_bsr",
+    "sparse_bsr_tensor",
+    "sparse_compressed_tensor",
     "sparse_coo",
     "sparse_coo_tensor",
     "sparse_csc",
+    "sparse_csc_tensor",
     "sparse_csr",
+    "sparse_csr_tensor",
     "split",
     "split_copy",
     "split_with_sizes",
@@ -2070,6 +2091,7 @@ __all__ = [
     "square_",
     "squeeze",
     "squeeze_copy",
+    "sspaddmm",
     "stack",
     "std",
     "std_mean",

@@ -22,7 +22,7 @@ from dispatch_aten.decompositions import IMPLICIT, composite_kernels
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32
 from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_core.frontends import current_session, included_mask, keep_in_code, run_outside
-from dispatch_core.keys import ARRAYS, AUTOGRAD, LAYOUTS, DispatchKey
+from dispatch_core.keys import ARRAYS, AUTOGRAD, LAYOUTS, DispatchKey, backend_arrays
 
 from ..history.graph_settings import current_autocast, current_nesting
 from ..tensors.tensor import frontend
@@ -228,8 +228,7 @@ class _ArraysOf(dict[str, int]):
     """A backend → the mask of the keys of its arrays, dense and of every layout."""
 
     def __missing__(self, backend: str) -> int:
-        found = sum(key.value for key in DispatchKey if key.owns_arrays and key.backend == backend)
-        self[backend] = found
+        found = self[backend] = backend_arrays(backend)
         return found
 
 

@@ -34,7 +34,7 @@ def refuse_layout_of(name: str, wanted: layout) -> NotImplementedError:
     elif wanted is sparse_coo:
         hint = f"{name}(...).to_sparse() makes one of a strided tensor; zeros and empty take layout={sparse_coo}"
     else:
-        hint = f"sparse tensors have one layout here, {sparse_coo}"
+        hint = f"{name}(...).to_sparse(layout={wanted}) makes one of a strided tensor; zeros and empty take sparse_csr, too"
     return NotImplementedError(f"{name}(): makes no tensors of layout {wanted}\nHint: {hint}")
 
 

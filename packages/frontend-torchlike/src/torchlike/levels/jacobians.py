@@ -3,13 +3,14 @@
 Note [Forward by backward twice]
     Backward is linear in the gradient that enters. So the derivative along a direction is the gradient, by that entering
     gradient, of backward's result: `linearize` records backward itself, and each direction costs one more. Operators with a
-    forward rule and functions with a ``jvp`` record that: see Note [A jvp as a node] in `custom_tangents`.
+    forward rule and functions with a ``jvp`` record that: see Note [A jvp as a node] in `custom_tangents`. Nested tensors
+    are their values here: a direction of one has its rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final
 
 from dispatch_core.tracebacks import api_boundary
@@ -23,7 +24,7 @@ from .grad_level import ForwardLevel
 from .gradients import Argnums, check_outputs, mark, pull_with_argnums, slice_argnums, split_aux, wrap_argnums
 from .mapping import vmap
 from .stack import above
-from .tensors import NESTED, keep_histories, make_writable, refuse_layouts, require_grad
+from .tensors import NESTED, keep_histories, make_writable, on_values, refuse_layouts, require_grad, values_of
 
 _JVP: Final = "jvp(f, primals, tangents)"
 
@@ -41,14 +42,13 @@ class _Linear:
             entered = tree_map(level.enter, list(primals))
             for place in chosen:
                 leaves, spec = tree_flatten(entered[place])
-                _refuse_nested("jvp", leaves)
-                own += map(mark, leaves)
-                entered[place] = tree_unflatten(map(make_writable, leaves), spec)
+                own += [values_of(mark(each)) for each in leaves]
+                entered[place] = tree_unflatten([on_values(make_writable, each) for each in leaves], spec)
             output, aux = split_aux(func(*entered), has_aux, _JVP)
-            self._results, self._spec = tree_flatten(output)
-            _refuse_nested("jvp", self._results)
-            check_outputs(self._results, _JVP)
-            refuse_layouts(self._results, level)
+            self._outputs, self._spec = tree_flatten(output)
+            check_outputs(self._outputs, _JVP)
+            refuse_layouts(self._outputs, level)
+            self._results = [values_of(each) for each in self._outputs]
             level.pushes = False
             # The gradients that enter, and backward's results as functions of them.
             self._entering = [self._make_weight(each) for each in self._results if each.requires_grad]
@@ -60,7 +60,7 @@ class _Linear:
                 )
                 keep_histories(self._gradients, level)
         self.aux = tree_map(level.leave, aux)
-        self.output = tree_unflatten(map(level.leave, self._results), self._spec)
+        self.output = tree_unflatten(map(level.leave, self._outputs), self._spec)
 
     @staticmethod
     def _make_weight(result: Tensor) -> Tensor:
@@ -70,7 +70,8 @@ class _Linear:
 
     def push(self, tangents: Sequence[Tensor], *, strict: bool = False) -> Any:
         """Return the product of the Jacobian and a direction; zeros for results that do not depend on the arguments."""
-        pairs = [(each, way) for each, way in zip(self._gradients, tangents, strict=True) if each is not None]
+        ways = map(values_of, tangents)
+        pairs = [(each, way) for each, way in zip(self._gradients, ways, strict=True) if each is not None]
         pairs = [(each, way) for each, way in pairs if each.requires_grad]
         found: Iterator[Any] = iter(())
         if pairs:
@@ -90,12 +91,16 @@ class _Linear:
                 "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
                 "with strict=True."
             )
-        left = map(self._level.leave, self._results)
+        left = map(self._level.leave, self._outputs)
         filled = [
-            FUNCTIONS["zeros_like"](like) if each is None else self._level.leave(each)
+            on_values(FUNCTIONS["zeros_like"] if each is None else partial(_instead, self._level.leave(each)), like)
             for each, like in zip(products, left, strict=True)
         ]
         return tree_unflatten(filled, self._spec)
+
+
+def _instead(value: Tensor, _: Tensor) -> Tensor:
+    return value
 
 
 @api_boundary
@@ -184,11 +189,11 @@ def list_bases(tensors: Sequence[Tensor], chunk_size: int | None) -> Iterator[li
 
 
 def _refuse_nested(who: str, values: Sequence[Any]) -> None:
-    """Refuse nested tensors among the differentiated values: a direction has one shape, and so has a row of a Jacobian."""
+    """Refuse nested tensors among the differentiated values: a row of a Jacobian has one shape."""
     if any(getattr(each, "_dispatch_mask", 0) & NESTED for each in values):
         raise TypeError(
             f"{who}(): inputs and outputs of layout torchlike.jagged are not supported\n"
-            "Hint: differentiate a function of x.values() that returns values(); grad and vjp take nested tensors"
+            "Hint: differentiate a function of x.values() that returns values(); grad, vjp and jvp take nested tensors"
         )
 
 
@@ -282,6 +287,7 @@ def jacfwd(
             nonlocal aux_leaves, aux_spec
             output, product, *aux = push_with_argnums(func, args, tree_unflatten(ways, inputs), argnums, False, has_aux)
             _check_real("jacfwd", output, "outputs")
+            _refuse_nested("jacfwd", tree_leaves(output))
             aux_leaves, aux_spec = tree_flatten(aux)
             return product, [each for each in aux_leaves if isinstance(each, Tensor)]
 

@@ -13,7 +13,7 @@ from ..tensors.tensor import Tensor
 from ..values.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map_, tree_structure, tree_unflatten
 from .randomness import check_randomness
 from .stack import above
-from .tensors import refuse_layouts
+from .tensors import NESTED, refuse_layouts
 from .vmap_level import VmapLevel
 
 
@@ -124,6 +124,8 @@ def _read_arguments(func: Any, in_dims: Any, args: Any) -> tuple[int, list[int |
                 f"in_dim to satisfy -{rank} <= in_dim < {rank}."
             )
         dims[place] = dim % rank
+        if dims[place] and leaf._dispatch_mask & NESTED:
+            raise RuntimeError(f"Nested tensors can only be vmapped over dim=0, but got dim={dims[place]}")
     sizes = [leaf.size(dim) for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
     return _check_sizes(sizes), dims, leaves, spec
 

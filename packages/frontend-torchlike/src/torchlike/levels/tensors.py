@@ -15,7 +15,7 @@ Note [Versions of a level's tensor]
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, ClassVar, Final
 
@@ -204,9 +204,19 @@ def link(tensor: Tensor, value: Tensor) -> None:
     leaf.storage = value._state.shared_storage()
 
 
+def values_of(tensor: Tensor) -> Tensor:
+    """Return the values of a nested tensor, which are a level's in its place; another tensor is returned as it is."""
+    return tensor._dispatch_data.values if tensor._dispatch_mask & NESTED else tensor
+
+
+def on_values(function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
+    """Return a function's result, that of the values as a nested tensor of the same rows."""
+    return tensor._dispatch_data.map_values(function) if tensor._dispatch_mask & NESTED else function(tensor)
+
+
 def require_grad(tensor: Tensor) -> None:
     """Make a level's tensor, which is a leaf, one to differentiate by; of a nested tensor the values are."""
-    tensor = tensor._dispatch_data.values if tensor._dispatch_mask & NESTED else tensor
+    tensor = values_of(tensor)
     tensor._state.requires_grad = True
     tensor._dispatch_mask |= autograd_bit(tensor._dispatch_mask)
 
@@ -219,7 +229,7 @@ def keep_histories(results: Iterable[Any], level: TransformLevel) -> None:
     """
     for each in results:
         if isinstance(each, Tensor) and each.requires_grad:
-            tensor = each._dispatch_data.values if each._dispatch_mask & NESTED else each
+            tensor = values_of(each)
             if level.owns(tensor) and isinstance(state := tensor._state, View):
                 state.keep_history()
 

@@ -27,6 +27,7 @@ from ..tensors.arrays import put
 from ..tensors.foreign_data import is_foreign
 from ..tensors.tensor import Tensor, frontend
 from ..values.dtypes import format_type
+from ..values.layouts import has_sparse_layout
 
 _LONGEST_TUPLE = 32
 _aten = dc.ops.aten
@@ -354,7 +355,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         (self, index, value), {}
     ) is not NotImplemented:
         return
-    if self._dispatch_mask & LAYOUTS and self.is_sparse:
+    if self._dispatch_mask & LAYOUTS and has_sparse_layout(self):
         raise TypeError("Cannot assign to a sparse tensor\nHint: make another one, of its indices and values")
     target, left = _split(self, index)
     if isinstance(value, np.generic):

@@ -25,13 +25,13 @@ _REASONS: Final = {
         r"quantized_\w+|empty_quantized|fake_quantize_\w+|fused_moving_avg_obs_fake_quant|choose_qparams_optimized|fbgemm_\w+"
         r"|Q(U?)Int\w+Storage"
     ),
-    "sparse tensors have one layout here, that of coordinates": (
-        r"sparse_\w+|to_sparse_(bs|cs)[cr]|resize_as_sparse_|((ccol_|col_|crow_|row_)indices|indices|values)(_copy)?"
-        r"|smm|hspmm|sspaddmm|hsmm|saddmm|sparse_support_notes"
+    "it changes a sparse tensor's sizes where they lie; torchlike.sparse_coo_tensor makes another one": (
+        r"sparse_resize_(and_clear_)?"
     ),
-    "it takes compressed rows, and sparse tensors have one layout here, that of coordinates": (
-        r"sparse\.(sampled_addmm|solve|spsolve)"
+    "the indices and values of a sparse tensor are tensors, which clone() copies": (
+        r"((ccol_|col_|crow_|row_)?indices|values)_copy"
     ),
+    "torchlike.sparse.spsolve solves systems of compressed matrices": r"sparse\.solve|sparse_support_notes",
     "it is for a layout of GPUs' own": r"SparseSemiStructured\w+|to_sparse_semi_structured",
     "nested tensors have a layout of their own, jagged, and a class with these methods": r"to_padded_tensor",
     "no backend has a dtype of less than 8 bits": r"u?int[1-7]|bit|bits\d\w*|bits\dx\d|float4_e2m1fn_x2|QUInt\dx\dStorage",
@@ -67,7 +67,7 @@ _REASONS: Final = {
         r"Tensor\.name|TYPE_CHECKING|PRIVATE_OPS|classproperty|bisect_right|init_num_threads|prepare_multiprocessing_environment"
         r"|thread_safe_generator|\w+_notes|\w*common_args|multi_dim_common|assert_int_or_pair|bind"
         r"|factory_kwargs|FatalError|OpaqueBase|is_opaque_reference_type|tree_map|DefaultDeviceType"
-        r"|GraphExecGroup|SAC_IGNORED_OPS|capture_logs|as_sparse_gradcheck|check_backward_validity|copy_method_params"
+        r"|GraphExecGroup|SAC_IGNORED_OPS|capture_logs|check_backward_validity|copy_method_params"
         r"|is_traceable_wrapper_subclass|get_swap_module_params_on_conversion|SavedTensor"
         r"|enforce_grad_layout_policy|is_view_replay_enabled|module_load|argument_validation|runtime_validation\w*"
     ),
@@ -117,7 +117,7 @@ def explain_missing(namespace: str, name: str) -> str:
     """Return the end of an error's text about a name that is not there: why it is left out, and the nearest names.
 
     >>> explain_missing("torch", "crow_indices_copy").partition(";")[0]
-    ': torch has it, and it is left out, because sparse tensors have one layout here, that of coordinates'
+    ': torch has it, and it is left out, because the indices and values of a sparse tensor are tensors, which clone() copies'
     >>> explain_missing("nn", "Sequentail")
     '; did you mean Sequential?'
     >>> explain_missing("optim", "Adamw")

@@ -12,7 +12,7 @@ import dispatch_core as dc
 from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_aten.variants import functional_of
 
-from . import normalization, outputs, pointwise, products, reductions, views
+from . import normalization, outputs, pointwise, products, reductions, selection, views
 from .operators import Operator, Rule, refuse_operator
 
 #: Rule → the operators that it serves, all overloads of a name where no overload is named.
@@ -20,7 +20,7 @@ _RULES: Final[dict[Rule, str]] = {
     pointwise.apply_to_values: (
         "clone detach alias to.dtype to.dtype_layout to.device _to_copy type_as dropout native_dropout alpha_dropout"
         " bernoulli empty_like zeros_like ones_like full_like rand_like randn_like randint_like fill.Scalar hardswish"
-        " log_sigmoid one_hot"
+        " log_sigmoid one_hot conj real resolve_conj"
     ),
     pointwise.broadcast: "broadcast_tensors",
     pointwise.have_same_sizes: "is_same_size",
@@ -36,6 +36,8 @@ _RULES: Final[dict[Rule, str]] = {
         " var.dim var.correction std.dim std.correction var_mean.dim var_mean.correction std_mean.dim std_mean.correction"
         " norm.ScalarOpt_dim norm.ScalarOpt_dim_dtype linalg_vector_norm glu renorm diff"
     ),
+    selection.select_by_mask: "masked_select",
+    selection.put_items: "index_put index_put_",
     views.transpose: "transpose.int swapaxes swapdims",
     views.transpose_matrices: "mT mH adjoint matrix_H",
     views.permute: "permute",

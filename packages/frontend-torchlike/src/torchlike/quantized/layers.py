@@ -57,7 +57,7 @@ def _quantize_input(x: Tensor, reduce_range: bool) -> Quantized:
 
 def _sum_products(record: Quantized, packed: LinearPackedParamsBase) -> Tensor:
     """Return the sums of a linear layer as int32, of ``(rows, outputs)``."""
-    columns, zero_points = packed.multiplied()
+    columns, zero_points = packed.factors()
     inner = columns.shape[0]
     if record.integers.dim() < 1 or record.integers.shape[-1] != inner:
         raise RuntimeError(
@@ -126,7 +126,7 @@ def _unpack(dims: int, packed: ConvPackedParamsBase) -> tuple[Tensor, Tensor | N
 
 def _sum_windows(record: Quantized, packed: ConvPackedParamsBase, dims: int) -> Tensor:
     """Return the sums of a convolution as int32."""
-    filters, zero_points = packed.multiplied()
+    filters, zero_points = packed.factors()
     x = center(record)
     if x.dim() != dims + 2:
         raise RuntimeError(f"quantized::conv{dims}d(): Expected activation tensor to have {dims + 2} dimensions.")

@@ -61,7 +61,7 @@ class PackedParams:
     def _arrange(floats: Tensor) -> Tensor:
         return floats
 
-    def multiplied(self) -> tuple[Tensor, Any]:
+    def factors(self) -> tuple[Tensor, Any]:
         """Return the integers as float32, as they are multiplied with, and the zero points, None where all are zero."""
         return self._floats, self._zero_points
 

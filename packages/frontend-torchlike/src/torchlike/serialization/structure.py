@@ -31,7 +31,7 @@ from .nested_tensors import is_nested, put_nested_together, take_nested_apart
 from .places import join
 from .record_tensors import is_record, put_record_together, take_record_apart
 from .refusals import shorten
-from .sparse_tensors import is_sparse, put_sparse_together, take_sparse_apart
+from .sparse_tensors import SPARSE, is_sparse, put_sparse_together, take_sparse_apart
 
 _DICTS: Final[dict[str, Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 _SEQUENCES: Final[dict[str, Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "size": Size}
@@ -206,7 +206,7 @@ class Decoder:
             return find_dtype(content)
         if kind == "device":
             return dc.Device.parse(content)
-        if kind == "sparse_coo":
+        if kind in SPARSE:
             return put_sparse_together(node, self.decode)
         if kind == "jagged":
             return put_nested_together(node, self.decode)

@@ -1,4 +1,4 @@
-"""Sparse tensors in the layout of coordinates (COO) (source: ``torch.sparse``)."""
+"""Sparse tensors of coordinates (COO), or of compressed rows or columns (CSR, CSC, BSR, BSC) (source: ``torch.sparse``)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,26 @@ from typing import NoReturn
 from dispatch_core.tracebacks import api_boundary
 
 from ..names.lazy_names import missing_name
+from .checking import as_sparse_gradcheck
 from .construction import check_sparse_tensor_invariants
 from .diagonals import spdiags
-from .functions import addmm, log_softmax, mm, softmax, sum  # noqa: A004  # torch's name
+from .functions import addmm, log_softmax, mm, sampled_addmm, softmax, spsolve, sum  # noqa: A004  # torch's name
 
 from . import gradients, kernels  # isort: skip  # noqa: F401  # of the operators that the functions call
+from .compressed import kernels as _kernels  # isort: skip  # noqa: F401
 
-__all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "softmax", "spdiags", "sum"]
+__all__ = [
+    "addmm",
+    "as_sparse_gradcheck",
+    "check_sparse_tensor_invariants",
+    "log_softmax",
+    "mm",
+    "sampled_addmm",
+    "softmax",
+    "spdiags",
+    "spsolve",
+    "sum",
+]
 
 
 @api_boundary

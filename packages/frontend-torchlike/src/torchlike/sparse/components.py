@@ -8,12 +8,9 @@ from math import prod
 from typing import Any, NoReturn
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.variants import functional_of
 
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
-from ..values.dtypes import can_cast
 from ..values.size import check_dim
 from .construction import make_empty as make_empty_coo
 from .operators import coalesce
@@ -208,68 +205,6 @@ def write_to_sums(op: Any, self: Tensor, *rest: Any) -> Tensor:
     values = found.values.clone()
     op(values, *rest)
     return become(self, replace_values(found, values))
-
-
-def write_result(op: Any, self: Tensor, *rest: Any) -> Tensor:
-    """Put the result of the function into the last tensor, in that one's dtype."""
-    *more, out = rest
-    _check_output(op, self, out)
-    if out is self and not record_of(self).is_coalesced and _base(op) not in ("pow", "square", "conj_physical"):
-        raise RuntimeError("expected coalesced tensor for inplace operation\nHint: x.coalesce() is one")
-    base, _, overload = (functional_of(op.name.removeprefix("aten::")) or "").partition(".")
-    found = getattr(getattr(dc.ops.aten, base), overload or "default")(self, *more)
-    kind = dc.dtype(out)
-    if not can_cast(dc.dtype(found), kind):
-        raise RuntimeError(f"result type {dc.dtype(found).name} can't be cast to the desired output type {kind.name}")
-    record = record_of(found)
-    return become(out, replace_values(record, record.values.to(kind)))
-
-
-def write_same_dtype(op: Any, self: Tensor, *rest: Any) -> Tensor:
-    """Do the same for functions that keep the dtype, or tell true from false: ``out`` is of that one."""
-    *_, out = rest
-    _check_output(op, self, out)
-    own, kind = dc.dtype(self), dc.dtype(out)
-    wanted = ScalarType.Bool if _base(op) in ("isposinf", "isneginf", "signbit") else own
-    if kind is not wanted and not own.is_complex:  # of which there are absolute values
-        raise RuntimeError(f"Found dtype {kind.name} but expected {wanted.name}")
-    return write_result(op, self, *rest)
-
-
-def write_converted(op: Any, self: Tensor, out: Tensor) -> Tensor:
-    """Put the elements into ``out`` first, and apply the function to them there, in that one's dtype."""
-    _check_output(op, self, out)
-    name, own, kind = _base(op), dc.dtype(self), dc.dtype(out)
-    if name == "conj_physical" and own.is_complex:
-        return write_result(op, self, out)
-    record = record_of(self)
-    values = op.packet.default(record.values.to(kind)) if name != "conj_physical" else record.values.to(kind, copy=True)
-    return become(out, replace_values(record, values))
-
-
-def _base(op: Any) -> str:
-    """Return an operator's name without namespace and overload."""
-    name: str = op.name
-    return name.removeprefix("aten::").partition(".")[0]
-
-
-def _check_output(op: Any, self: Tensor, out: Tensor) -> None:
-    """Refuse an output that is not sparse, or has elements and would have to lose dimensions or places of them."""
-    if not is_sparse(self) or not is_sparse(out):
-        raise RuntimeError(f"{op.name}: the tensor and out must both be sparse")
-    own, other = record_of(self), record_of(out)
-    if not other.count:
-        return
-    if (own.sparse_dim, len(own.size)) != (other.sparse_dim, len(other.size)):
-        raise RuntimeError(
-            f"changing the number of sparse dimensions (from {other.sparse_dim} to {own.sparse_dim}) or dense ones on a"
-            " non-empty sparse tensor is not supported\nHint: out=torchlike.sparse_coo_tensor(size) is an empty one"
-        )
-    if any(new < old for new, old in zip(own.size, other.size, strict=True)):
-        raise RuntimeError(
-            f"shrinking the size of dimensions (from {list(other.size)} to {list(own.size)}) on a non-empty sparse tensor"
-            " is not supported\nHint: out=torchlike.sparse_coo_tensor(size) is an empty one"
-        )
 
 
 def read_number(op: Any, self: Tensor) -> Any:

@@ -20,6 +20,8 @@ from ..tensors.tensor import Tensor
 from ..values.argument_types import DeviceLike
 from ..values.dtypes import dtype as DType  # noqa: N812  # torch's name is that of an argument
 from ..values.layouts import layout, sparse_coo, strided
+from .compressed.conversions import to_layout
+from .compressed.tensor import is_compressed
 from .operators import ops
 from .tensor import count_through, is_sparse, record_of
 
@@ -83,6 +85,11 @@ class check_sparse_tensor_invariants:  # noqa: N801  # torch's name
                 return function(*args, **kwargs)
 
         return run
+
+
+def invariants_are_checked() -> bool:
+    """Return whether everything is checked."""
+    return _checks.get()
 
 
 _override: Final = Override()
@@ -231,8 +238,9 @@ def to_sparse(
 ) -> Tensor:
     """Return the elements that are not zero as a sparse tensor (source: ``torch.Tensor.to_sparse``).
 
-    ``sparse_dim`` is the number of dimensions that the places have; those behind them are dense. Raises ``RuntimeError``
-    for a number that the tensor does not allow, ``NotImplementedError`` for other layouts than ``torchlike.sparse_coo``.
+    ``sparse_dim`` is the number of dimensions that the places have; those behind them are dense. ``layout`` is one of
+    coordinates, or a compressed one, with ``blocksize`` where it has blocks and ``dense_dim`` dense dimensions. Raises
+    ``RuntimeError`` for numbers that the tensor does not allow.
 
     >>> import torchlike
     >>> torchlike.tensor([0., 3., 0., 4.]).to_sparse()
@@ -240,12 +248,14 @@ def to_sparse(
            values=tensor([3., 4.]),
            size=(4,), nnz=2, layout=torchlike.sparse_coo)
     """
-    if layout is strided and not is_sparse(self):
-        return self
-    if layout not in (None, sparse_coo) or blocksize is not None or dense_dim is not None:
-        raise NotImplementedError(
-            f"to_sparse(): only the layout {sparse_coo} is supported\nHint: sparse_dim says which dimensions are sparse"
-        )
+    if sparse_dim is not None and (layout is not None or blocksize is not None or dense_dim is not None):
+        raise RuntimeError("to_sparse(): sparse_dim is given alone, or layout, blocksize and dense_dim are")
+    if layout not in (None, sparse_coo) or blocksize is not None or dense_dim is not None or is_compressed(self):
+        if is_compressed(self) and sparse_dim not in (None, 2):
+            raise RuntimeError(
+                f"to_sparse: conversion from {self.layout} to {sparse_coo} for a sparse_dim other than 2 is not supported"
+            )
+        return to_layout(self, layout, blocksize, dense_dim)
     if is_sparse(self):
         if sparse_dim not in (None, record_of(self).sparse_dim):
             raise RuntimeError(

@@ -10,18 +10,26 @@ from dispatch_core.tracebacks import api_boundary
 
 from ..creation.factories import FACTORIES
 from ..functions.operator_functions import FUNCTIONS
+from ..history.grad_mode import no_grad
 from ..tensors.tensor import Tensor
+from ..values.layouts import strided
 from ..values.size import check_dim
+from .compressed.tensor import is_compressed
 from .operators import coalesce, ops
 from .tensor import Coo, count_through, expect_sparse, is_sparse, record_of
+
+
+def _has_elements(tensor: Tensor) -> bool:
+    return is_sparse(tensor) or is_compressed(tensor)
 
 
 @api_boundary
 def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
     """Return the product of two matrices, whose gradients have the places of sparse ones (source: ``torch.sparse.mm``).
 
-    The product of two sparse matrices is sparse. Raises ``RuntimeError`` for matrices that do not fit,
-    ``NotImplementedError`` for ``reduce``.
+    The product of two sparse matrices is sparse. ``reduce`` is what is done with the products of a row of a compressed
+    matrix instead: "sum", "mean", "amax" or "amin", zero for a row without elements. Raises ``RuntimeError`` for matrices
+    that do not fit, ``ValueError`` for another ``reduce``.
 
     >>> import torchlike
     >>> s = torchlike.sparse_coo_tensor([[0], [1]], [2.], (2, 2), requires_grad=True)
@@ -29,18 +37,44 @@ def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
     >>> s.grad.layout
     torchlike.sparse_coo
     """
-    if reduce is not None:
-        raise NotImplementedError("sparse.mm(): reduce is not supported, which needs compressed rows")
     found: Tensor
-    if not is_sparse(sparse):
-        found = mm(dense.t(), sparse.t()).t() if is_sparse(dense) else FUNCTIONS["mm"](sparse, dense)
-    elif is_sparse(dense):
+    if reduce is not None:
+        found = _reduce_products(sparse, dense, reduce)
+    elif not _has_elements(sparse):
+        found = mm(dense.t(), sparse.t()).t() if _has_elements(dense) else FUNCTIONS["mm"](sparse, dense)
+    elif is_sparse(sparse) and is_sparse(dense):
         found = ops._sparse_sparse_matmul(sparse, dense)
     else:
         _check_product(sparse, dense)
         start = dense.new_zeros((dc.shape(sparse)[0], dc.shape(dense)[1]))
         found = ops._sparse_addmm(start, sparse, dense, 0, 1)
     return found
+
+
+def _reduce_products(sparse: Tensor, dense: Tensor, reduce: str) -> Tensor:
+    wanted = {"max": "amax", "min": "amin"}.get(reduce, reduce)
+    if wanted not in ("sum", "mean", "amax", "amin"):
+        raise ValueError(f"sparse.mm(): reduce must be 'sum', 'mean', 'amax' or 'amin', not {reduce!r}")
+    if not _has_elements(sparse) or _has_elements(dense):
+        raise RuntimeError(
+            f"sparse.mm(): reduce needs a sparse and a strided matrix, but got {sparse.layout} and {dense.layout}"
+        )
+    _check_product(sparse, dense)
+    whole = coalesce(sparse if is_sparse(sparse) else sparse.to_sparse())
+    rows, columns = record_of(whole).indices
+    products = ops.values(whole).unsqueeze(1) * dense.index_select(0, columns)
+    start = products.new_zeros((dc.shape(sparse)[0], dc.shape(dense)[1]))
+    places = rows.unsqueeze(1).expand_as(products)
+    if wanted in ("sum", "mean"):
+        found: Tensor = FUNCTIONS["scatter_reduce"](start, 0, places, products, wanted, include_self=False)
+        return found
+    # The first of several that are alike has the gradient, and a row without elements none.
+    given, count = products.detach(), dc.shape(products)[0]
+    best = FUNCTIONS["scatter_reduce"](start, 0, places, given, wanted, include_self=False).index_select(0, rows)
+    numbers = FACTORIES["arange"](count, device=given.device).unsqueeze(1).expand_as(given)
+    numbers = FUNCTIONS["where"]((given == best) | given.isnan(), numbers, count)
+    first = FUNCTIONS["full_like"](start, count, dtype=numbers.dtype).scatter_reduce(0, places, numbers, "amin")
+    return FUNCTIONS["cat"]([products, products.new_zeros((1, dc.shape(products)[1]))]).gather(0, first)
 
 
 def _check_product(one: Tensor, other: Tensor) -> None:
@@ -61,7 +95,8 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any 
     tensor([[3., 3.],
             [3., 3.]])
     """
-    if not is_sparse(mat1) or is_sparse(mat2) or is_sparse(mat):
+    are_compressed = any(is_compressed(each) for each in (mat, mat1, mat2))
+    if not are_compressed and (not is_sparse(mat1) or is_sparse(mat2) or is_sparse(mat)):
         raise RuntimeError(
             "addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided layout, got 'mat1'"
             f" with layout {mat1.layout} and 'mat2' with layout {mat2.layout}"
@@ -69,6 +104,55 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any 
     _check_product(mat1, mat2)
     found: Tensor = ops._sparse_addmm(mat, mat1, mat2, beta, alpha)
     return found
+
+
+@api_boundary
+def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
+    """Return ``beta * input + alpha * mat1 @ mat2`` in the places of a compressed tensor alone (source: ``torch.sparse``).
+
+    Computes no other element of the product. All may have a batch. Raises ``RuntimeError`` for other layouts, sizes that do
+    not fit, and dtypes that differ.
+
+    >>> import torchlike
+    >>> places = torchlike.eye(2).to_sparse_csr()
+    >>> sampled_addmm(places, torchlike.ones(2, 3), torchlike.ones(3, 2)).to_dense()
+    tensor([[4., 0.],
+            [0., 4.]])
+    """
+    if not is_compressed(input) or mat1.layout is not strided or mat2.layout is not strided:
+        raise RuntimeError(
+            "sampled_addmm: expected a compressed tensor and two strided ones, but got layouts"
+            f" {input.layout}, {mat1.layout}, {mat2.layout}\nHint: to_sparse_csr() makes a compressed one"
+        )
+    sizes = [tuple(dc.shape(each)) for each in (input, mat1, mat2)]
+    kinds = [dc.dtype(each) for each in (input, mat1, mat2)]
+    if not (kinds[0].is_floating_point or kinds[0].is_complex) or len({*kinds}) != 1:
+        raise RuntimeError(f"sampled_addmm: expected one floating-point or complex dtype, but got {kinds}")
+    batch = sizes[0][:-2]
+    if input.dense_dim() or min(map(len, sizes)) < 2 or any(each[:-2] != batch for each in sizes):
+        raise RuntimeError(f"sampled_addmm: expected matrices, or batches of as many, but got sizes {sizes}")
+    if sizes[1][-1] != sizes[2][-2] or sizes[0][-2:] != (sizes[1][-2], sizes[2][-1]):
+        raise RuntimeError(f"sampled_addmm: the sizes {sizes} do not fit: expected (m, n), (m, k) and (k, n)")
+    found: Tensor = ops.sampled_addmm(input, mat1, mat2, beta, alpha)
+    return found
+
+
+@api_boundary
+def spsolve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
+    """Return the solution of a system of a compressed matrix, computed by SciPy (source: ``torch.sparse.spsolve``).
+
+    Raises ``RuntimeError`` for sizes that do not fit, for a singular matrix, and where SciPy is not installed.
+
+    >>> import torchlike
+    >>> spsolve(torchlike.tensor([[2., 0.], [1., 4.]]).to_sparse_csr(), torchlike.tensor([2., 9.]))
+    tensor([1., 2.])
+    """
+    from .compressed.systems import solve  # few programs use it
+
+    if not left or not is_compressed(input):
+        raise RuntimeError(f"spsolve(): expected left=True and a compressed matrix, but got {left} and {input.layout}")
+    with no_grad():
+        return solve(input, other)
 
 
 @api_boundary
@@ -82,10 +166,14 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: Any = None
     >>> sum(s), sum(s, 0).to_dense()
     (tensor(6.), tensor([2., 4.]))
     """
-    expect_sparse(input, "coalesce")
     found: Tensor
     if dtype is not None:
         input = input.to(dtype)
+    if is_compressed(input):
+        if dim is None:
+            return FUNCTIONS["sum"](ops.values(input))
+        input = input.to_sparse()
+    expect_sparse(input, "coalesce")
     if dim is None:
         found = ops.values(coalesce(input)).sum()
     else:

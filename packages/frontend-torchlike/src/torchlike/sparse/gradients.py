@@ -9,6 +9,8 @@ import dispatch_core as dc
 
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
+from ..values.layouts import strided
+from .compressed.operators import convert_like, remake
 from .operators import FORMULA_FUNCTIONS, coalesce, ops
 from .tensor import gather, is_sparse, record_of, wrap_coo
 
@@ -17,24 +19,40 @@ mask = ops.sparse_mask.default
 
 def densify(grad: Tensor) -> Tensor:
     """Return a gradient as a strided tensor."""
-    return ops.to_dense(grad, True) if is_sparse(grad) else grad
+    return grad if grad.layout is strided else ops.to_dense(grad, True)
+
+
+def mask_alike(grad: Tensor, self: Tensor) -> Tensor:
+    """Return a gradient in the places of a tensor that is not strided."""
+    return grad if self.layout is strided else mask(grad, whole(self))
+
+
+def whole(self: Tensor) -> Tensor:
+    """Return the tensor with its places sorted and each there once, as those of compressed ones are."""
+    return coalesce(self) if is_sparse(self) else self
+
+
+def layout_gradient(grad: Tensor, self: Tensor) -> Tensor:
+    """Return a gradient in the layout of a tensor."""
+    return convert_like(grad, self)
 
 
 def dense_gradient(grad: Tensor, self: Tensor, masked_grad: bool) -> Tensor:
     """Return the gradient of ``to_dense``: in the places that the tensor has, or in all."""
     if masked_grad:
-        return mask(grad, coalesce(self))
-    return ops.to_sparse(grad, record_of(self).sparse_dim)
+        return mask(grad, whole(self))
+    return convert_like(grad, self)
 
 
 def mask_gradient(grad: Tensor, self: Tensor, within: Tensor) -> Tensor:
     """Return the gradient of ``sparse_mask``, of the masked tensor's layout: in the places of ``within`` alone."""
-    found: Tensor = mask(grad, coalesce(within))
-    return found if is_sparse(self) else densify(found)
+    return convert_like(mask(grad, whole(within)), self)
 
 
 def values_gradient(grad: Tensor, self: Tensor) -> Tensor:
     """Return the gradient of ``values``: in the tensor's places."""
+    if not is_sparse(self):
+        return remake(self, grad)
     record = record_of(self)
     return ops._sparse_coo_tensor_with_dims_and_tensors(record.indices, grad, list(record.size), record.is_coalesced)
 
@@ -75,14 +93,17 @@ def embedding_gradient(
 
 FORMULA_FUNCTIONS.update(
     {
-        "coalesce": coalesce,
+        "coalesce": whole,
         "dense_gradient": dense_gradient,
         "densify": densify,
         "embedding_gradient": embedding_gradient,
         "gather": gather,
+        "layout_gradient": layout_gradient,
         "mask": mask,
+        "mask_alike": mask_alike,
         "mask_gradient": mask_gradient,
         "sum_gradient": sum_gradient,
+        "values": ops.values.default,
         "values_gradient": values_gradient,
     }
 )

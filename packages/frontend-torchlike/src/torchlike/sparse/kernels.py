@@ -19,21 +19,26 @@ from dispatch_aten.decompositions import IMPLICIT
 from dispatch_core.keys import DispatchKey
 
 from ..history.grad_mode import no_grad
-from . import arithmetic, components, joining, products, reductions, refusals
+from . import arithmetic, components, joining, outputs, products, reductions, refusals
 from .mixed_layouts import RESULTS
 from .refusals import read_layouts, refuse_layouts, refuse_operator
 from .tensor import COO
 
 Rule = Callable[..., Any]
 #: Functions of one element that keep zeros, and have a form in place.
-_KEEP_ZEROS: Final = (
+FUNCTIONS_THAT_KEEP_ZEROS: Final = (
     "abs sign sgn relu sqrt sin sinh tan tanh asin asinh atan atanh ceil floor trunc round frac expm1 log1p erf erfinv"
     " deg2rad rad2deg nan_to_num"
 )
-_TESTS: Final = "isposinf isneginf signbit"
+TESTS: Final = "isposinf isneginf signbit"
 #: Those of them, and of the tests, whose output has the dtype of the result and no other.
-_KEEP_DTYPE: Final = f"abs absolute sign sgn nan_to_num ceil floor trunc round frac {_TESTS}".split()
-_WITH_OUTPUT: Final = [each for each in f"{_KEEP_ZEROS} square".split() if each != "relu" and each not in _KEEP_DTYPE]
+_KEEP_DTYPE: Final = f"abs absolute sign sgn nan_to_num ceil floor trunc fix round frac {TESTS}".split()
+_OTHER_NAMES: Final = "arcsin arcsinh arctan arctanh"
+_WITH_OUTPUT: Final = [
+    each
+    for each in f"{FUNCTIONS_THAT_KEEP_ZEROS} square {_OTHER_NAMES}".split()
+    if each != "relu" and each not in _KEEP_DTYPE
+]
 #: Rule → the overloads that it serves.
 _RULES: Final[dict[Rule, str]] = {
     components.copy_components: "clone alias detach",
@@ -49,11 +54,16 @@ _RULES: Final[dict[Rule, str]] = {
     components.write_size: "resize_as_",
     components.apply_to_values: "neg positive _conj_physical conj_physical",
     components.write_values: "neg_ conj_physical_",
-    components.apply_to_sums: f"{_KEEP_ZEROS} {_TESTS} isnan isinf threshold_backward",
-    components.write_to_sums: " ".join(f"{name}_" for name in _KEEP_ZEROS.split()),
-    components.write_result: " ".join([*(f"{name}.out" for name in _WITH_OUTPUT), "pow.Tensor_Scalar_out"]),
-    components.write_same_dtype: " ".join(f"{name}.out" for name in _KEEP_DTYPE),
-    components.write_converted: "neg.out negative.out conj_physical.out",
+    components.apply_to_sums: f"{FUNCTIONS_THAT_KEEP_ZEROS} {TESTS} isnan isinf threshold_backward",
+    components.write_to_sums: " ".join(f"{name}_" for name in FUNCTIONS_THAT_KEEP_ZEROS.split()),
+    outputs.write_result: " ".join([*(f"{name}.out" for name in _WITH_OUTPUT), "pow.Tensor_Scalar_out"]),
+    outputs.write_same_dtype: " ".join(f"{name}.out" for name in _KEEP_DTYPE),
+    outputs.write_converted: "neg.out negative.out conj_physical.out",
+    outputs.write_function: (
+        "add.out sub.out subtract.out mul.out multiply.out div.out divide.out true_divide.out div.out_mode divide.out_mode"
+        " floor_divide.out mm.out matmul.out addmm.out"
+    ),
+    outputs.write_empty: "zeros.out",
     components.read_number: "_local_scalar_dense",
     components.raise_power: "pow.Tensor_Scalar",
     arithmetic.add: "add.Tensor",
@@ -93,25 +103,29 @@ class _RuleFactory(dc.KernelFactory):
     answers_for_results = True
 
 
-def _make_factory(name: str) -> dc.KernelFactory | None:
-    rule = RULES.get(name)
-    if rule is None and name in IMPLICIT:
-        return None  # the operators that it calls have rules, or are refused
+def make_finder(rules: dict[str, Rule], layouts: dict[str, Any]) -> Callable[[str], dc.KernelFactory | None]:
+    """Return the function that finds an overload's kernel by a table of rules, of layouts that meet and of refusals."""
 
-    known = RESULTS.get(name)
+    def find(name: str) -> dc.KernelFactory | None:
+        rule = rules.get(name)
+        if rule is None and name in IMPLICIT:
+            return None  # the operators that it calls have rules, or are refused
+        known = layouts.get(name)
 
-    def make(op: Any, keyset: Any) -> Any:
-        run = partial(rule or refuse_operator, op)
+        def make(op: Any, keyset: Any) -> Any:
+            run = partial(rule or refuse_operator, op)
 
-        def kernel(*values: Any) -> Any:
-            if known is not None and (layouts := read_layouts(values)) not in known:
-                refuse_layouts(op, layouts, values)
-            with no_grad():
-                return run(*values)
+            def kernel(*values: Any) -> Any:
+                if known is not None and (found := read_layouts(values)) not in known:
+                    refuse_layouts(op, found, values)
+                with no_grad():
+                    return run(*values)
 
-        return kernel
+            return kernel
 
-    return _RuleFactory(make, in_order=True)
+        return _RuleFactory(make, in_order=True)
+
+    return find
 
 
 _libraries: Final[list[dc.Library]] = []
@@ -123,5 +137,5 @@ def register(key: DispatchKey) -> None:
     # Below the program's registrations, whether made before or after it uses sparse tensors.
     with dc.registry.transaction(level="backend"):
         library = dc.Library("aten", "IMPL", key.name)
-        library.impl_lazily(_make_factory)
+        library.impl_lazily(make_finder(RULES, RESULTS))
         _libraries.append(library)

@@ -17,7 +17,7 @@ from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from .matrices import add_up, sum_duplicates
-from .tensor import count_through, expect_sparse, gather, record_of, replace_values, wrap_coo
+from .tensor import count_through, expect_sparse, gather, is_sparse, record_of, replace_values, wrap_coo
 
 _SCHEMAS: Final = {
     "coalesce": "(Tensor self) -> Tensor",
@@ -43,7 +43,7 @@ _GRADIENTS: Final = {
     "_sparse_addmm": {
         "self": "maybe_multiply(grad, beta)",
         "mat1": "maybe_multiply(mask(mm(grad, t(mat2)), coalesce(mat1)), alpha)",
-        "mat2": "maybe_multiply(mm(t(mat1), grad), alpha)",
+        "mat2": "maybe_multiply(mask_alike(mm(t(mat1), grad), mat2), alpha)",
     },
     "sparse_mask": {"self": "mask_gradient(grad, self, mask)"},
     "_sparse_sum": {"self": "sum_gradient(grad, self, dim)"},
@@ -66,6 +66,8 @@ def _coalesce(self: Tensor) -> Tensor:
 
 
 def _to_dense(self: Tensor, masked_grad: bool) -> Tensor:
+    if not is_sparse(self):  # a row of a tensor with one sparse dimension
+        return self.clone()
     record = record_of(self)
     sizes, rest = record.size[: record.sparse_dim], record.size[record.sparse_dim :]
     return add_up(record.values, count_through(record.indices, sizes), prod(sizes)).reshape((*sizes, *rest))
@@ -144,34 +146,44 @@ def _find_function(name: str) -> Any:
     return GRADIENTS[name] if name in GRADIENTS else FUNCTIONS[name]
 
 
-def _make_autograd_kernel(name: str) -> dc.KernelFactory:
+def _make_autograd_kernel(formulas: dict[str, str]) -> dc.KernelFactory:
     def make(op: Any, keyset: Any) -> Any:
-        return make_kernel(op, keyset, lambda: _Derivative(op, _GRADIENTS[name]))
+        return make_kernel(op, keyset, lambda: _Derivative(op, formulas))
 
     return dc.kernel_factory(make)
 
 
-def _below_history(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def below_history(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel whose calls have no history; its results are tensors that lie as they should."""
+
     def run(*values: Any) -> Any:
         with no_grad():
             return kernel(*values)
 
-    return dc.KernelTraits(answers_for_results=True)(run)  # they are tensors that lie as they should
+    return dc.KernelTraits(answers_for_results=True)(run)
 
 
-with dc.registry.transaction(level="backend"):
-    _library: Final = dc.Library("sparse", "DEF")
-    for _name, _schema in _SCHEMAS.items():
-        _library.define(f"{_name}{_schema}")
-        _library.impl(_name, _below_history(_KERNELS[_name]), "CompositeExplicitAutograd")
-        _library.impl(_name, _make_autograd_kernel(_name), "Autograd")
-        for _layer in ("Pipeline", "Tracer"):
-            _library.impl(_name, dc.fallthrough_kernel, _layer)
+def define(
+    schemas: dict[str, str], gradients: dict[str, dict[str, str]], kernels: dict[str, Callable[..., Any]]
+) -> dc.Library:
+    """Define operators of the namespace, with their gradients and the kernels of strided and of sparse tensors."""
+    with dc.registry.transaction(level="backend"):
+        library = dc.Library("sparse", "FRAGMENT")
+        for name, schema in schemas.items():
+            library.define(f"{name}{schema}")
+            library.impl(name, below_history(kernels[name]), "CompositeExplicitAutograd")
+            library.impl(name, _make_autograd_kernel(gradients[name]), "Autograd")
+            for layer in ("Pipeline", "Tracer"):
+                library.impl(name, dc.fallthrough_kernel, layer)
+    return library
+
+
+_library: Final = define(_SCHEMAS, _GRADIENTS, _KERNELS)
 ops: Final = dc.ops.sparse
 
 
 def coalesce(self: Tensor) -> Tensor:
     """Return the tensor with its places sorted and each there once, or itself (source: ``torch.Tensor.coalesce``)."""
-    expect_sparse(self, "coalesce")
-    found: Tensor = self if record_of(self).is_coalesced else ops.coalesce(self)
+    record = expect_sparse(self, "coalesce")
+    found: Tensor = self if record.is_coalesced else ops.coalesce(self)
     return found

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import dispatch_core as dc
+from dispatch_core.keys import LAYOUTS
 
 from ..tensors.tensor import Tensor
 from .tensor import is_sparse
@@ -17,10 +18,11 @@ _HINT = "to_dense() makes a strided tensor, to_sparse() a sparse one"
 def refuse_operator(op: Any, *values: Any) -> NoReturn:
     """Raise ``NoKernelError`` for an operator that has no rule."""
     every = [each for value in values for each in (value if isinstance(value, (list, tuple)) else [value])]
-    found = next(each for each in every if is_sparse(each))
+    found = next(each for each in every if getattr(each, "_dispatch_mask", 0) & LAYOUTS)
     raise dc.NoKernelError(
         f"{op.name}: no kernel for tensors of layout {found.layout}, here of sizes {tuple(found.shape)}",
-        hint="x.to_dense() is a strided tensor, and x.coalesce().values() has the elements that are there",
+        hint="x.to_dense() is a strided tensor, and"
+        f" {'x.coalesce().values()' if is_sparse(found) else 'x.values()'} has the elements that are there",
     )
 
 

@@ -13,18 +13,18 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, get_default_dtype
 from dispatch_core.frontends import TensorLayout
 
 from ..creation.factories import FACTORIES, as_tensor
 from ..functions.operator_functions import FUNCTIONS
-from ..tensors.arrays import read_printable
-from ..tensors.printing import add_notes, write_elements
 from ..tensors.tensor import Tensor, wrap
 from ..values.layouts import LayoutData, layout, layout_of, sparse_coo
+from .text import write_components
+
+_Record = TypeVar("_Record")
 
 
 @dataclass(slots=True)
@@ -61,26 +61,8 @@ class Coo(LayoutData):
 
     def to_text(self, tensor: Tensor) -> str:
         """Return the components, the sizes and the history, as torch does."""
-        shown = []
-        for name in ("indices", "values"):
-            component, start = getattr(self, name), f"{name}=tensor("
-            if component.is_meta:
-                body = f"..., size={tuple(component.shape)}"
-            elif not component.numel():
-                body = f"[], size={tuple(component.shape)}"
-            else:
-                body = write_elements(read_printable(component), _INDENT + len(start))
-            shown.append(f"{start}{body})")
-        notes = [] if tensor.device.type == "cpu" else [f"device='{tensor.device}'"]
-        notes += [f"size={tuple(self.size)}", *([] if tensor.is_meta else [f"nnz={self.count}"])]
-        if self.dtype not in (get_default_dtype(), ScalarType.Long, ScalarType.Bool):
-            notes.append(f"dtype={self.dtype!r}")
-        notes.append(f"layout={self.layout!r}")
-        if tensor.grad_fn is not None:
-            notes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
-        elif tensor.requires_grad:
-            notes.append("requires_grad=True")
-        return add_notes("tensor(" + (",\n" + " " * _INDENT).join(shown), notes, _INDENT, new_line=True)
+        shown = {"indices": self.indices, "values": self.values}
+        return write_components(tensor, shown, self.count, new_line=True)
 
     def deep_copy(self, tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         """Return a copy with components of its own."""
@@ -95,9 +77,6 @@ class Coo(LayoutData):
     def reduce(self, tensor: Tensor) -> tuple[Any, ...]:
         """Return the components of a pickled tensor."""
         return _rebuild, (self.indices, self.values, self.size, self.is_coalesced, tensor.requires_grad)
-
-
-_INDENT = len("tensor(")
 
 
 def _rebuild(indices: Tensor, values: Tensor, size: tuple[int, ...], is_coalesced: bool, requires_grad: bool) -> Tensor:
@@ -137,12 +116,17 @@ def expect_sparse(tensor: Tensor, what: str, words: str = "sparse coordinate ten
 
 
 def record_of(tensor: Tensor) -> Coo:
-    """Return the record of a sparse tensor, or of the one that a transform's represents.
+    """Return the record of a sparse tensor, or of the one that a transform's represents; raises as `find_record`."""
+    return find_record(tensor, Coo)
+
+
+def find_record(tensor: Tensor, kind: type[_Record]) -> _Record:
+    """Return the record of a tensor, or of the one that a transform's represents.
 
     Raises ``RuntimeError`` for one that `vmap` has batched: the components are those of all rows.
     """
     record: Any = tensor._dispatch_data
-    while not isinstance(record, Coo):
+    while not isinstance(record, kind):
         if record.hidden:
             raise RuntimeError(
                 "vmap: the components of a sparse tensor are those of all rows\n"

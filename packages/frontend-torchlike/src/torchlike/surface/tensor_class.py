@@ -41,7 +41,7 @@ from ..tensors.arrays import data_ptr, read_printable, reduce, refuse_wrapper, t
 from ..tensors.deepcopy import deep_copy
 from ..tensors.overriding_classes import ASK, COMPLETE, DISABLED_DISPATCH, ROOT
 from ..tensors.tensor import Tensor, TensorAutograd, TensorCapture, TensorLayers, frontend
-from ..values.layouts import layout_of, sparse_coo
+from ..values.layouts import layout, layout_of, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from . import host_memory
 
 __all__: list[str] = []
@@ -313,8 +313,9 @@ _OWN: Final = "is_contiguous register_hook register_post_accumulate_grad_hook re
 
 #: Methods for the sparse layout.
 _SPARSE: Final = (
-    "_coalesced_ _dimI _dimV _indices _nnz _values coalesce dense_dim indices is_coalesced sparse_dim sparse_mask to_dense"
-    " to_sparse to_sparse_coo values"
+    "_coalesced_ _dimI _dimV _indices _nnz _values ccol_indices coalesce col_indices crow_indices dense_dim indices"
+    " is_coalesced resize_as_sparse_ row_indices sparse_dim sparse_mask sspaddmm smm to_dense to_sparse to_sparse_bsc"
+    " to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values"
 )
 
 
@@ -419,6 +420,13 @@ def _make_sparse(size: Sequence[int], dtype: Any, device: Any) -> Tensor:
     return make_empty(size, dtype, device)
 
 
+def _make_compressed(wanted: layout, size: Sequence[int], dtype: Any, device: Any) -> Tensor:
+    """Return a tensor of compressed rows or columns without elements, for factories."""
+    from ..sparse.compressed.construction import make_empty  # few programs use any
+
+    return make_empty(wanted, size, dtype, device)
+
+
 def _list_published() -> list[str]:
     """Return the names of methods and properties that look for no overrides themselves."""
     own = [
@@ -478,6 +486,7 @@ def _complete() -> None:
     ASK.append(_ask)
     ROOT.append(Tensor)
     EMPTY[sparse_coo] = _make_sparse
+    EMPTY.update({each: partial(_make_compressed, each) for each in (sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)})
     for owner, questions in _ANSWERED.items():
         for name, given in questions.items():
             plain = vars(owner)[name]

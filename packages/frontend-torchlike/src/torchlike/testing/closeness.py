@@ -12,6 +12,7 @@ from ..creation.factories import as_tensor
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
 from ..values.dtypes import promote_types
+from ..values.layouts import has_sparse_layout
 
 #: dtype → relative and absolute tolerance; others must be equal.
 _TOLERANCES: Final = {
@@ -127,10 +128,11 @@ def _compare(
 
 def _line_up(actual: Tensor, expected: Tensor, msg: Any) -> tuple[Tensor, Tensor]:
     """Return the values of sparse tensors, whose places have to be the same; where one alone is sparse, it is made dense."""
-    if not (actual.is_sparse and expected.is_sparse):
-        return (actual.to_dense() if actual.is_sparse else actual), (
-            expected.to_dense() if expected.is_sparse else expected
-        )
+    if actual.layout is not expected.layout:
+        one, other = (each.to_dense() if has_sparse_layout(each) else each for each in (actual, expected))
+        return one, other
+    if not actual.is_sparse:
+        return _line_up_compressed(actual, expected, msg) if has_sparse_layout(actual) else (actual, expected)
     ranks = actual.sparse_dim(), expected.sparse_dim()
     _require(
         ranks[0] == ranks[1],
@@ -147,6 +149,20 @@ def _line_up(actual: Tensor, expected: Tensor, msg: Any) -> tuple[Tensor, Tensor
     is_same = FUNCTIONS["equal"](one.indices().cpu(), other.indices().cpu())
     _require(is_same, "Sparse COO indices are not equal!", msg)
     return one.values(), other.values()
+
+
+def _line_up_compressed(actual: Tensor, expected: Tensor, msg: Any) -> tuple[Tensor, Tensor]:
+    from ..sparse.compressed.tensor import record_of  # few programs compare any
+
+    one, other = record_of(actual), record_of(expected)
+    _require(
+        one.count == other.count,
+        f"The number of specified values in sparse compressed tensors does not match: {one.count} != {other.count}",
+        msg,
+    )
+    for name, left, right in zip(one.names, (one.compressed, one.plain), (other.compressed, other.plain), strict=True):
+        _require(FUNCTIONS["equal"](left.cpu().long(), right.cpu().long()), f"Sparse {name} are not equal!", msg)
+    return one.values, other.values
 
 
 def assert_allclose(

@@ -11,8 +11,9 @@ import numpy as np
 from ..autograd.forward_ad import dual_level, make_dual, unpack_dual
 from ..autograd.gradients import grad
 from ..creation.factories import as_tensor
+from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
-from ..values.layouts import sparse_coo
+from ..values.layouts import has_sparse_layout
 
 
 def to_tuple(values: Any) -> tuple[Any, ...]:
@@ -36,7 +37,7 @@ def outputs_of(func: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
 
 
 def _is_sparse(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.layout is sparse_coo
+    return isinstance(value, Tensor) and has_sparse_layout(value)
 
 
 def _take_apart(tensor: Tensor, masked: bool) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
@@ -44,8 +45,16 @@ def _take_apart(tensor: Tensor, masked: bool) -> tuple[Tensor, Callable[[Tensor]
 
     With ``masked`` the elements are those that are there, otherwise those of all places.
     """
+    from ..sparse.compressed.operators import convert_like, remake
     from ..sparse.construction import sparse_coo_tensor  # few programs check any
 
+    if not tensor.is_sparse:
+        dense = tensor.detach().to_dense()
+        every = convert_like(FUNCTIONS["ones_like"](dense), tensor)
+        values = tensor.values().detach() if masked else dense
+        return values.clone().requires_grad_(
+            tensor.requires_grad
+        ), lambda elements: remake(tensor, elements) if masked else elements.sparse_mask(every)
     size, rank, is_coalesced = tensor.shape, tensor.sparse_dim(), not masked or tensor.is_coalesced()
     if masked:
         indices, values = tensor._dispatch_data.indices, tensor._dispatch_data.values

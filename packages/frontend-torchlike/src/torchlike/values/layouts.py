@@ -49,6 +49,8 @@ sparse_coo: Final = layout("sparse_coo")
 sparse_csc: Final = layout("sparse_csc")
 sparse_csr: Final = layout("sparse_csr")
 
+_SPARSE: Final = frozenset({sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr})
+
 
 class LayoutData(Protocol):
     """What a record may answer itself; see Note [Data of a layout].
@@ -110,6 +112,11 @@ def refuse_layout(tensor: Tensor, what: str) -> None:
     """Raise ``TypeError`` for ``what`` of a tensor that is not strided."""
     if tensor._dispatch_mask & LAYOUTS:
         answer(tensor, "refuse")(what)
+
+
+def has_sparse_layout(tensor: Tensor) -> bool:
+    """Return whether a tensor is of coordinates, or of compressed rows or columns."""
+    return bool(tensor._dispatch_mask & LAYOUTS) and layout_of(tensor) in _SPARSE
 
 
 def layout_of(tensor: Tensor) -> layout:

@@ -21,7 +21,7 @@ from ...history.rebinding import check_expanded, rebind
 from ...tensors.tensor import Tensor, frontend
 from ..calls import call_in_order, map_tensors, tensors_of, written_tensors
 from ..stack import TransformLevel, below
-from ..tensors import wrap_value
+from ..tensors import NESTED, on_values, wrap_value
 from .functional_data import Functional, describe, make_functional
 from .functional_operators import find_copy, find_differentiable, functional_of
 from .outside_tensors import OutsideTensors
@@ -50,10 +50,12 @@ class FunctionalLevel(TransformLevel):
         """Return the level's tensor for one from outside; the level's own, and anything but a tensor, as it is."""
         if not isinstance(value, Tensor) or self.owns(value) or is_sparse(value):
             return value
-        return self._outside.enter(value)
+        return on_values(self._outside.enter, value)
 
     def leave(self, value: Any) -> Any:
         """Return the tensor outside for one of the level, once that is closed and written back; anything else as it is."""
+        if isinstance(value, Tensor) and value._dispatch_mask & NESTED:
+            return on_values(self.leave, value)
         return self._outside.leave(value) if self.owns(value) else value
 
     def write_back(self) -> None:

@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import dispatch_core as dc
-from dispatch_core.keys import LAYOUTS
+from dispatch_core.frontends import components_of
 
 from ...tensors.tensor import Tensor
+from ...values.layouts import has_sparse_layout
 
 
 def is_sparse(value: object) -> bool:
     """Return whether a value is a sparse tensor."""
-    return isinstance(value, Tensor) and bool(value._dispatch_mask & LAYOUTS) and value.is_sparse
+    return isinstance(value, Tensor) and has_sparse_layout(value)
 
 
 class SparseParts:
@@ -69,9 +70,7 @@ class SparseParts:
 
 
 def _parts(sparse: Tensor) -> Iterator[Tensor]:
-    record: Any = sparse._dispatch_data
-    yield record.indices
-    yield record.values
+    yield from components_of(sparse)
 
 
 def _make_error(when: str) -> RuntimeError:

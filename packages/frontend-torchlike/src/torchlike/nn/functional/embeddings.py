@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
@@ -71,6 +72,15 @@ def _check_first(offsets: Tensor) -> None:
         )
 
 
+def _list_bags(input: Tensor, weights: Tensor | None) -> tuple[Any, Any, bool, Tensor | None]:
+    """Return the indices of nested bags one after another, where each begins, and where the last ends; and their weights."""
+    if weights is not None and not weights.is_nested:
+        raise ValueError("If input is nested, then per_sample_weights must be nested if specified")
+    whole: Any = input.contiguous()
+    values = None if weights is None else weights.contiguous().values().reshape(-1)
+    return whole.values().reshape(-1), whole.offsets(), True, values
+
+
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -86,8 +96,8 @@ def embedding_bag(
 ) -> Tensor:
     """Return for each bag of rows of ``weight`` their sum, mean or maximum.
 
-    A bag is a row of ``input``, or of a one-dimensional ``input`` the part from one of ``offsets`` to the next. With
-    ``sparse`` the gradient of ``weight`` is a sparse tensor of the rows that were read.
+    A bag is a row of ``input``, which may be nested, or of a one-dimensional ``input`` the part from one of ``offsets`` to
+    the next. With ``sparse`` the gradient of ``weight`` is a sparse tensor of the rows that were read.
 
     >>> import torchlike
     >>> weight = torchlike.tensor([[1., 2.], [3., 4.]])
@@ -116,7 +126,9 @@ def embedding_bag(
         )
     if weight.dim() != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
-    if input.dim() == 2:
+    if input.is_nested and input.dim() == 2:
+        input, offsets, include_last_offset, per_sample_weights = _list_bags(input, per_sample_weights)
+    elif input.dim() == 2:
         if offsets is not None:
             raise ValueError(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "

@@ -152,7 +152,8 @@ class SavedTensors:
         """Return the function, and its arguments, that make a tensor without attributes."""
         if is_sparse(value):
             record = value._dispatch_data
-            parts = record.indices, record.values.detach(), value.shape, record.is_coalesced
+            parts: tuple[Any, ...] = (record.indices,) if value.is_sparse else (record.compressed, record.plain)
+            parts = *parts, record.values.detach(), value.shape, *([record.is_coalesced] if value.is_sparse else [])
             return _NAMES["_rebuild_sparse_tensor"], (value.layout, parts)
         if is_nested(value):
             return _NAMES["_rebuild_njt"], (list_arguments(value),)
