@@ -87,7 +87,7 @@ def reason_for(namespace: str, name: str) -> str | None:
     """Return why a name of torch is left out, None for a name that torch lacks; "" is never a reason.
 
     >>> reason_for("torch", "crow_indices_copy"), reason_for("nn", "Flaten")
-    ('sparse tensors have one layout here, that of coordinates', None)
+    ('the indices and values of a sparse tensor are tensors, which clone() copies', None)
     """
     if name not in TORCH_NAMES.get(namespace, ()):
         return None
