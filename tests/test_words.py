@@ -194,6 +194,8 @@ def classes():
     found = defaultdict(dict)
     for package in PACKAGES:
         for path in files(package / "src", ".py"):
+            if "torchlike/ao/nn/" in path.as_posix():  # torch has a layer of one name in several of these packages
+                continue
             for node, _ in statements(path):
                 if isinstance(node, ast.ClassDef):
                     found[node.name][path] = node.lineno

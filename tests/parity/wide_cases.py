@@ -312,6 +312,19 @@ TABLE = {
     "atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence dstack column_stack block_diag": (
         lambda r: ([r.f(3), r.f(3)],)
     ),
+    "fake_quantize_per_tensor_affine fake_quantize_per_tensor_affine_cachemask": lambda r: (r.f(3, 4), 0.1, 7, 0, 15),
+    "fake_quantize_per_tensor_affine.tensor_qparams": (
+        lambda r: (r.f(3, 4), torch.tensor(0.1), torch.tensor(7, dtype=torch.int32), 0, 15)
+    ),
+    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams": (
+        lambda r: (r.f(3, 4), torch.tensor(0.1), torch.tensor(7, dtype=torch.int32), torch.tensor([1]), 0, 15)
+    ),
+    "fake_quantize_per_channel_affine fake_quantize_per_channel_affine_cachemask": (
+        lambda r: (r.f(3, 4), torch.tensor([0.1, 0.2, 0.3]), torch.tensor([3, 5, 7], dtype=torch.int32), 0, 0, 15)
+    ),
+    "fake_quantize_per_tensor_affine_cachemask_backward fake_quantize_per_channel_affine_cachemask_backward": (
+        lambda r: (r.f(3, 4), r.f(3, 4) > 0)
+    ),
 }  # fmt: skip
 
 #: What has several right answers, no values, or memory that a call on NumPy's arrays does not have: see test_torchlike_*.

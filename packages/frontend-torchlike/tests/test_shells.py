@@ -10,36 +10,37 @@ from torchlike.shells import parts, table
 pytestmark = pytest.mark.no_pipeline(reason="its programs run in a process of their own")
 
 NAMED = """
-import torch.ao.quantization.quantize as quantize
-from torch.ao.quantization import QConfig
+import torch.ao.quantization.quantize_fx as quantize_fx
+from torch.ao.pruning import BaseScheduler
 from torch._inductor.graph import GraphLowering
 from torch._dynamo.eval_frame import OptimizedModule
 from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy
 from torch._C import _LinAlgError, ScriptObject
 
-def annotated(x: QConfig | None, *rest: "GraphLowering") -> list[QConfig]: ...
+def annotated(x: BaseScheduler | None, *rest: "GraphLowering") -> list[BaseScheduler]: ...
 
-class Mine(QConfig, dict): ...
+class Mine(BaseScheduler, dict): ...
 
 assert not isinstance(torch.nn.Linear(1, 1), (OptimizedModule, FullyShardedDataParallel, ScriptObject))
-assert issubclass(OptimizedModule, torch.nn.Module) and issubclass(Mine, QConfig) and not issubclass(QConfig, Mine)
+assert issubclass(OptimizedModule, torch.nn.Module) and issubclass(Mine, BaseScheduler)
+assert not issubclass(BaseScheduler, Mine) and repr(quantize_fx.fuse_fx).startswith("<function fuse_fx")
 assert type(x := ShardingStrategy.FULL_SHARD) is ShardingStrategy and x.name == "FULL_SHARD"
-assert QConfig.__module__ == "torch.ao.quantization.qconfig" and repr(quantize.prepare).startswith("<function prepare")
+assert BaseScheduler.__module__ == "torch.ao.pruning.scheduler.base_scheduler"
 try:
     raise _LinAlgError("singular")
 except RuntimeError as error:
     print(error)
 """
 USES = {
-    "torch.ao.quantization.prepare(torch.nn.Linear(1, 1))": "torch.ao.quantization.quantize.prepare",
-    "torch.ao.quantization.QuantStub()": "torch.ao.quantization.stubs.QuantStub",
-    "torch.ao.nn.quantized.Linear(2, 2)": "torch.ao.nn.quantized.modules.linear.Linear",
-    "class Mine(torch.ao.quantization.QuantStub): pass\nMine()": "torch.ao.quantization.stubs.QuantStub",
+    "torch.ao.quantization.quantize_fx.fuse_fx(torch.nn.Linear(1, 1))": "torch.ao.quantization.quantize_fx.fuse_fx",
+    "torch.ao.pruning.CubicSL()": "torch.ao.pruning.scheduler.cubic_scheduler.CubicSL",
+    "torch.ao.nn.quantizable.LSTM(2, 2)": "torch.ao.nn.quantizable.modules.rnn.LSTM",
+    "class Mine(torch.ao.pruning.CubicSL): pass\nMine()": "torch.ao.pruning.scheduler.cubic_scheduler.CubicSL",
 }
 WITHIN_A_PROPERTY = """
-import torch.ao.quantization as q
+import torch.ao.quantization.quantize_fx as q
 class Mine(torch.nn.Module):
-    prepared = property(lambda self: q.prepare(self))
+    prepared = property(lambda self: q.prepare_fx(self))
 Mine().prepared
 """
 ABSENT = {
@@ -74,7 +75,7 @@ with torch._dynamo.config.patch(verbose=True):
 print(torch._dynamo.__name__, torch._dynamo.assume_constant_result(print) is print, torch._dynamo.is_compiling())
 """
 COMPUTE = """
-names = "float8_e8m0fnu float4_e2m1fn_x2 _scaled_grouped_mm fused_moving_avg_obs_fake_quant"
+names = "float8_e8m0fnu float4_e2m1fn_x2 _scaled_grouped_mm fbgemm_linear_int8_weight"
 assert not any(hasattr(torch, name) for name in names.split())
 assert not any(hasattr(torch.nn.functional, name) for name in "grouped_mm scaled_mm".split())
 assert not hasattr(torch.nn, "NoSuchLayer") and hasattr(torch, "SymInt") and hasattr(torch.jit, "RecursiveScriptModule")
@@ -114,7 +115,7 @@ try:
 except RuntimeError as error:
     print(error)
 """
-PARTS = "import torch.ao.quantization, torch.ao.nn.quantized"
+PARTS = "import torch.ao.quantization.quantize_fx, torch.ao.nn.quantizable, torch.ao.pruning"
 PROGRAMS = {
     "named": NAMED,
     **{use: f"{PARTS}\n{use}" for use in USES},
@@ -154,20 +155,25 @@ def test_programs_name_what_they_do_not_run(outcomes, name, printed):
 def test_a_use_is_refused_with_the_reason(outcomes, use, name):
     error = outcomes[use][1]
     assert error.startswith(f"NotImplementedError: {name}")
-    assert "is there by name only: torch has it, and it is left out, because no tensor is quantized here" in error
+    assert (
+        "is there by name only: torch has it, and it is left out, because of torch.ao there is quantization in eager mode"
+        in error
+    )
 
 
 def test_a_used_name_is_listed_at_the_end():
     command = [sys.executable, "-m", "torchlike", "run", "-c"]
-    code = "import torch.ao.quantization as q\nq.QuantStub()"
+    code = "import torch.ao.pruning as p\np.CubicSL()"
     done = subprocess.run([*command, code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1 and done.stderr.strip().endswith(
-        "are missing:\n  torch.ao.quantization.stubs.QuantStub"
+        "are missing:\n  torch.ao.pruning.scheduler.cubic_scheduler.CubicSL"
     )
 
 
 def test_a_use_within_a_property_of_a_module_is_no_missing_attribute(outcomes):
-    assert outcomes["within a property"][1].startswith("NotImplementedError: torch.ao.quantization.quantize.prepare")
+    assert outcomes["within a property"][1].startswith(
+        "NotImplementedError: torch.ao.quantization.quantize_fx.prepare_fx"
+    )
 
 
 @pytest.mark.parametrize(("use", "error"), ABSENT.items())

@@ -58,7 +58,9 @@ legacy_contiguous_format = contiguous_format
 #: Parts that are imported when first used: the public names of each module, or the module itself.
 _NAMES = {
     "functions.arrangements": "broadcast_shapes detach_ is_distributed is_storage typename unique unravel_index",
+    "ao": "",
     "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "functions.moving_ranges": "fused_moving_avg_obs_fake_quant",
     "fft": "",
     "func": "vmap",
     "fx": "",

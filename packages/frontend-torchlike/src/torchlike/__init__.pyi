@@ -50,8 +50,10 @@ from .functions.arrangements import is_storage as is_storage
 from .functions.arrangements import typename as typename
 from .functions.arrangements import unique as unique
 from .functions.arrangements import unravel_index as unravel_index
+from . import ao as ao
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from .functions.moving_ranges import fused_moving_avg_obs_fake_quant as fused_moving_avg_obs_fake_quant
 from . import fft as fft
 from .func import vmap as vmap
 from . import func as func
@@ -545,6 +547,11 @@ def exp_(input: _Tensor) -> _Tensor: ...
 def expand_copy(input: _Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: _Tensor | None = None) -> _Tensor: ...
 def expm1(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 def expm1_(input: _Tensor) -> _Tensor: ...
+def fake_quantize_per_channel_affine(input: _Tensor, scale: _Tensor, zero_point: _Tensor, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> _Tensor: ...
+@overload
+def fake_quantize_per_tensor_affine(input: _Tensor, scale: builtins.float, zero_point: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> _Tensor: ...
+@overload
+def fake_quantize_per_tensor_affine(input: _Tensor, scale: _Tensor, zero_point: _Tensor, quant_min: builtins.int, quant_max: builtins.int) -> _Tensor: ...
 def feature_alpha_dropout(input: _Tensor, p: builtins.float, train: builtins.bool) -> _Tensor: ...
 def feature_alpha_dropout_(input: _Tensor, p: builtins.float, train: builtins.bool) -> _Tensor: ...
 def feature_dropout(input: _Tensor, p: builtins.float, train: builtins.bool) -> _Tensor: ...
@@ -1661,6 +1668,8 @@ __all__ = [
     "expm1",
     "expm1_",
     "eye",
+    "fake_quantize_per_channel_affine",
+    "fake_quantize_per_tensor_affine",
     "feature_alpha_dropout",
     "feature_alpha_dropout_",
     "feature_dropout",
@@ -1698,6 +1707,7 @@ __all__ = [
     "frombuffer",
     "full",
     "full_like",
+    "fused_moving_avg_obs_fake_quant",
     "gather",
     "gcd",
     "gcd_",

@@ -15,6 +15,12 @@ class cummax(NamedTuple):
 class cummin(NamedTuple):
     values: _Tensor
     indices: _Tensor
+class fake_quantize_per_channel_affine_cachemask(NamedTuple):
+    output: _Tensor
+    mask: _Tensor
+class fake_quantize_per_tensor_affine_cachemask(NamedTuple):
+    output: _Tensor
+    mask: _Tensor
 class frexp(NamedTuple):
     mantissa: _Tensor
     exponent: _Tensor

@@ -131,7 +131,9 @@ LIBRARIES: Final = {
     "nnpack": AbsentLibrary("nnpack"),
     "openmp": AbsentLibrary("openmp"),
     "opt_einsum": AbsentLibrary("opt_einsum", enabled=True, strategy="auto"),
-    "quantized": AbsentLibrary("quantized", engine="none", supported_engines=[]),
+    "quantized": AbsentLibrary(
+        "quantized", engine="x86", supported_engines=["qnnpack", "none", "onednn", "x86", "fbgemm"]
+    ),
     "xeon": AbsentLibrary("xeon"),
     "xnnpack": AbsentLibrary("xnnpack", enabled=False),
 }

@@ -87,7 +87,7 @@ def reason_for(namespace: str, name: str) -> str | None:
     """Return why a name of torch is left out, None for a name that torch lacks; "" is never a reason.
 
     >>> reason_for("torch", "crow_indices_copy"), reason_for("nn", "Flaten")
-    ('sparse tensors have one layout here, that of coordinates', None)
+    ('the indices and values of a sparse tensor are tensors, which clone() copies', None)
     """
     if name not in TORCH_NAMES.get(namespace, ()):
         return None
@@ -144,8 +144,8 @@ def explain_missing(namespace: str, name: str) -> str:
 def explain_shell(path: str) -> str:
     """Return the end of an error's text about a use of a name that is there by name only; ``path`` is torch's.
 
-    >>> explain_shell("torch.ao.quantization.prepare")
-    ': torch has it, and it is left out, because no tensor is quantized here'
+    >>> explain_shell("torch.ao.pruning.CubicSL")
+    ': torch has it, and it is left out, because of torch.ao there is quantization in eager mode'
     """
     module, _, name = path.rpartition(".")
     reason = next((REFUSED[each] for each in _prefixes(module) if each in REFUSED), None)

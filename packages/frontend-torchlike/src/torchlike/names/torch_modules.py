@@ -12,6 +12,55 @@ _GROUPS: Final = {
     "torchlike.device_modules.absent_devices:cpu": "cpu",
     "torchlike.accelerator": "accelerator.memory",
     "torchlike.amp.autocasting": "amp.autocast_mode",
+    "torchlike.ao.nn.intrinsic": "nn.intrinsic",
+    "torchlike.ao.nn.intrinsic.fused": "ao.nn.intrinsic.modules.fused ao.nn.intrinsic.modules nn.intrinsic.modules",
+    "torchlike.ao.nn.intrinsic.qat": (
+        "ao.nn.intrinsic.qat.modules ao.nn.intrinsic.qat.modules.conv_fused ao.nn.intrinsic.qat.modules.linear_fused"
+        " ao.nn.intrinsic.qat.modules.linear_relu nn.intrinsic.qat nn.intrinsic.qat.modules"
+    ),
+    "torchlike.ao.nn.intrinsic.quantized": "nn.intrinsic.quantized",
+    "torchlike.ao.nn.intrinsic.quantized.dynamic": (
+        "ao.nn.intrinsic.quantized.dynamic.modules ao.nn.intrinsic.quantized.dynamic.modules.linear_relu"
+        " nn.intrinsic.quantized.dynamic"
+    ),
+    "torchlike.ao.nn.intrinsic.quantized.layers": (
+        "ao.nn.intrinsic.quantized.modules ao.nn.intrinsic.quantized.modules.bn_relu"
+        " ao.nn.intrinsic.quantized.modules.conv_add ao.nn.intrinsic.quantized.modules.conv_relu"
+        " ao.nn.intrinsic.quantized.modules.linear_relu nn.intrinsic.quantized.modules"
+    ),
+    "torchlike.ao.nn.qat": "nn.qat",
+    "torchlike.ao.nn.qat.dynamic": "ao.nn.qat.dynamic.modules ao.nn.qat.dynamic.modules.linear nn.qat.dynamic",
+    "torchlike.ao.nn.qat.trained": (
+        "ao.nn.qat.modules ao.nn.qat.modules.conv ao.nn.qat.modules.embedding_ops ao.nn.qat.modules.linear nn.qat.modules"
+    ),
+    "torchlike.ao.nn.quantized": "ao.nn.quantized.modules nn.quantized nn.quantized.modules",
+    "torchlike.ao.nn.quantized.activation": "ao.nn.quantized.modules.activation nn.quantized.modules.activation",
+    "torchlike.ao.nn.quantized.conv": "ao.nn.quantized.modules.conv nn.quantized.modules.conv",
+    "torchlike.ao.nn.quantized.dynamic": "ao.nn.quantized.dynamic.modules nn.quantized.dynamic nn.quantized.dynamic.modules",
+    "torchlike.ao.nn.quantized.dynamic.conv": "ao.nn.quantized.dynamic.modules.conv nn.quantized.dynamic.modules.conv",
+    "torchlike.ao.nn.quantized.dynamic.linear": (
+        "ao.nn.quantized.dynamic.modules.linear nn.quantized.dynamic.modules.linear"
+    ),
+    "torchlike.ao.nn.quantized.dynamic.rnn": "ao.nn.quantized.dynamic.modules.rnn nn.quantized.dynamic.modules.rnn",
+    "torchlike.ao.nn.quantized.embedding_ops": "ao.nn.quantized.modules.embedding_ops nn.quantized.modules.embedding_ops",
+    "torchlike.ao.nn.quantized.entrances": "ao.nn.quantized.modules.dropout nn.quantized.modules.dropout",
+    "torchlike.ao.nn.quantized.functional": "nn.quantized.functional",
+    "torchlike.ao.nn.quantized.functional_modules": (
+        "ao.nn.quantized.modules.functional_modules nn.quantized.modules.functional_modules"
+    ),
+    "torchlike.ao.nn.quantized.linear": "ao.nn.quantized.modules.linear nn.quantized.modules.linear",
+    "torchlike.ao.nn.quantized.normalization": (
+        "ao.nn.quantized.modules.normalization ao.nn.quantized.modules.batchnorm nn.quantized.modules.normalization"
+        " nn.quantized.modules.batchnorm"
+    ),
+    "torchlike.ao.nn.quantized.utils": "ao.nn.quantized.modules.utils nn.quantized.modules.utils",
+    "torchlike.ao.quantization": "quantization",
+    "torchlike.ao.quantization.conversion": "ao.quantization.quantize quantization.quantize",
+    "torchlike.ao.quantization.fusion": "ao.quantization.fuse_modules quantization.fuse_modules",
+    **{
+        f"torchlike.ao.quantization.{name}": f"quantization.{name}"
+        for name in ("fake_quantize fuser_method_mappings observer qconfig quantization_mappings stubs utils".split())
+    },
     "torchlike.amp.scaler": "amp.grad_scaler",
     "torchlike.surface.annotations": "types",
     "torchlike.autograd.numerical_check": "autograd.gradcheck",
@@ -61,9 +110,15 @@ MODULES: Final = {f"torch.{name}": ours for ours, names in _GROUPS.items() for n
 #: Modules of ours that torch has by their own path, too; for the others torch's first name is theirs.
 _ALIASED: Final = frozenset(
     """
-    torchlike torchlike.accelerator torchlike.cuda torchlike.cuda.amp torchlike.distributions.distribution torchlike.hub
-    torchlike.nn.modules torchlike.nn.parallel torchlike.optim.adagrad torchlike.optim.adam torchlike.optim.sgd
-    torchlike.profiler torchlike.signal.windows torchlike.version
+    torchlike torchlike.accelerator torchlike.ao.nn.intrinsic torchlike.ao.nn.intrinsic.qat
+    torchlike.ao.nn.intrinsic.quantized torchlike.ao.nn.intrinsic.quantized.dynamic torchlike.ao.nn.qat
+    torchlike.ao.nn.qat.dynamic torchlike.ao.nn.quantized torchlike.ao.nn.quantized.dynamic
+    torchlike.ao.nn.quantized.functional torchlike.ao.quantization torchlike.ao.quantization.fake_quantize
+    torchlike.ao.quantization.fuser_method_mappings torchlike.ao.quantization.observer torchlike.ao.quantization.qconfig
+    torchlike.ao.quantization.quantization_mappings torchlike.ao.quantization.stubs torchlike.ao.quantization.utils
+    torchlike.cuda torchlike.cuda.amp torchlike.distributions.distribution torchlike.hub torchlike.nn.modules
+    torchlike.nn.parallel torchlike.optim.adagrad torchlike.optim.adam torchlike.optim.sgd torchlike.profiler
+    torchlike.signal.windows torchlike.version
     """.split()
 )
 _NAMES: Final = {ours: f"torch.{names.split()[0]}" for ours, names in _GROUPS.items() if ours not in _ALIASED}
@@ -96,10 +151,10 @@ REFUSED: Final = {
     "torch.distributed": "a program is one process here",
     "torch.nn.attention": "attention is torchlike.nn.functional.scaled_dot_product_attention",
     "torch.jit": "a program is Python here, and there is no TorchScript",
-    "torch.ao": "no tensor is quantized here",
+    "torch.ao": "of torch.ao there is quantization in eager mode",
     "torch.export": "programs are not exported to graphs of torch's operators",
     "torch.masked": "no tensor is masked here",
     "torch.package": "packages of torch carry code in pickles, which is never executed",
-    "torch.quantization": "no tensor is quantized here",
+    "torch.quantization": "of torch.ao there is quantization in eager mode",
     "torch.utils.cpp_extension": "it builds extensions upon torch's machine code",
 }

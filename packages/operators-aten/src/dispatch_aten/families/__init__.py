@@ -82,7 +82,7 @@ __all__ = [
 KINDS: Final = (
     *("factory", "random", "pointwise", "activation", "comparison", "reduction", "matmul", "loss", "view", "copy"),
     *("indexing", "lists", "attention", "complex_numbers", "convolution", "fft", "linalg", "normalization", "ordering"),
-    *("padding", "pooling", "recurrent", "resampling", "scatter", "special", "prims"),
+    *("padding", "pooling", "quantization", "recurrent", "resampling", "scatter", "special", "prims"),
 )
 """The kinds of operators, in the order in which they are listed."""
 

@@ -73,6 +73,9 @@ class _aten__euclidean_dist(OpOverloadPacket):
     def __call__(_packet, /, x1: Any, x2: Any) -> Any: ...
     @overload
     def __call__(_packet, /, x1: Any, x2: Any, *, out: Any) -> Any: ...
+class _aten__fake_quantize_per_tensor_affine_cachemask_tensor_qparams(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, self: Any, scale: Any, zero_point: Any, fake_quant_enabled: Any, quant_min: builtins.int, quant_max: builtins.int) -> tuple[Any, Any]: ...
 class _aten__fft_c2c(OpOverloadPacket):
     default: OpOverload
     out: OpOverload
@@ -1827,6 +1830,28 @@ class _aten_eye(OpOverloadPacket):
     def __call__(_packet, /, n: builtins.int, m: builtins.int, *, out: Any) -> Any: ...
     @overload
     def __call__(_packet, /, n: builtins.int, *, out: Any) -> Any: ...
+class _aten_fake_quantize_per_channel_affine(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, self: Any, scale: Any, zero_point: Any, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> Any: ...
+class _aten_fake_quantize_per_channel_affine_cachemask(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, self: Any, scale: Any, zero_point: Any, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> tuple[Any, Any]: ...
+class _aten_fake_quantize_per_channel_affine_cachemask_backward(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, grad: Any, mask: Any) -> Any: ...
+class _aten_fake_quantize_per_tensor_affine(OpOverloadPacket):
+    default: OpOverload
+    tensor_qparams: OpOverload
+    @overload
+    def __call__(_packet, /, self: Any, scale: builtins.float, zero_point: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, scale: Any, zero_point: Any, quant_min: builtins.int, quant_max: builtins.int) -> Any: ...
+class _aten_fake_quantize_per_tensor_affine_cachemask(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, self: Any, scale: builtins.float, zero_point: builtins.int, quant_min: builtins.int, quant_max: builtins.int) -> tuple[Any, Any]: ...
+class _aten_fake_quantize_per_tensor_affine_cachemask_backward(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, grad: Any, mask: Any) -> Any: ...
 class _aten_feature_alpha_dropout(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, input: Any, p: builtins.float, train: builtins.bool) -> Any: ...
@@ -6310,6 +6335,7 @@ class _aten:
     _ctc_loss_backward: _aten__ctc_loss_backward
     _dirichlet_grad: _aten__dirichlet_grad
     _euclidean_dist: _aten__euclidean_dist
+    _fake_quantize_per_tensor_affine_cachemask_tensor_qparams: _aten__fake_quantize_per_tensor_affine_cachemask_tensor_qparams
     _fft_c2c: _aten__fft_c2c
     _fft_c2r: _aten__fft_c2r
     _fft_r2c: _aten__fft_r2c
@@ -6598,6 +6624,12 @@ class _aten:
     expm1_: _aten_expm1_
     exponential_: _aten_exponential_
     eye: _aten_eye
+    fake_quantize_per_channel_affine: _aten_fake_quantize_per_channel_affine
+    fake_quantize_per_channel_affine_cachemask: _aten_fake_quantize_per_channel_affine_cachemask
+    fake_quantize_per_channel_affine_cachemask_backward: _aten_fake_quantize_per_channel_affine_cachemask_backward
+    fake_quantize_per_tensor_affine: _aten_fake_quantize_per_tensor_affine
+    fake_quantize_per_tensor_affine_cachemask: _aten_fake_quantize_per_tensor_affine_cachemask
+    fake_quantize_per_tensor_affine_cachemask_backward: _aten_fake_quantize_per_tensor_affine_cachemask_backward
     feature_alpha_dropout: _aten_feature_alpha_dropout
     feature_alpha_dropout_: _aten_feature_alpha_dropout_
     feature_dropout: _aten_feature_dropout

@@ -1,0 +1,131 @@
+"""Networks in `torchlike.ao`: quantized after training, in training and dynamically; saved, copied, mapped, recorded."""
+
+import copy
+import io
+import pickle
+
+import pytest
+
+import torchlike as t
+from torchlike import nn
+from torchlike.ao import quantization as q
+from torchlike.ao.nn import intrinsic, quantized
+
+
+def make_network():
+    t.manual_seed(3)
+    layers = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 5))
+    return q.QuantWrapper(layers)
+
+
+def quantize_network(inputs):
+    model = q.fuse_modules(make_network().eval(), ["module.0", "module.1", "module.2"])
+    model.qconfig = q.get_default_qconfig("fbgemm")
+    q.prepare(model, inplace=True)
+    for each in inputs:
+        model(each)
+    return q.convert(model)
+
+
+def test_a_quantized_network_computes_what_it_did_but_for_rounding():
+    inputs = t.randn(3, 16, 1, 8, 8)
+    model = quantize_network(inputs)
+    before = make_network().eval()(inputs[0])
+    assert isinstance(model.module[0], intrinsic.quantized.ConvReLU2d) and isinstance(model.module[4], quantized.Linear)
+    assert not any(isinstance(each, q.ObserverBase) for each in model.modules())
+    assert (model(inputs[0]) - before).abs().max() < 0.1 * before.abs().max()
+
+
+def test_a_quantized_network_is_saved_copied_and_pickled():
+    inputs = t.randn(2, 4, 1, 8, 8)
+    model = quantize_network(inputs)
+    wanted = model(inputs[0])
+    other, file = quantize_network(inputs * 2), io.BytesIO()
+    assert not other(inputs[0]).equal(wanted)
+    t.save(model.state_dict(), file)
+    file.seek(0)
+    other.load_state_dict(t.load(file))
+    for each in other, copy.deepcopy(model), pickle.loads(pickle.dumps(model)):
+        assert each(inputs[0]).equal(wanted)
+
+
+def test_a_network_trains_with_simulated_quantization_and_is_converted():
+    model = q.fuse_modules_qat(make_network().train(), ["module.0", "module.1", "module.2"])
+    model.qconfig = q.get_default_qat_qconfig("fbgemm")
+    q.prepare_qat(model, inplace=True)
+    optimizer, losses = t.optim.Adam(model.parameters(), lr=0.01), []
+    x, target = t.randn(20, 1, 8, 8), t.arange(20) % 5
+    for _ in range(30):
+        loss = nn.functional.cross_entropy(model(x), target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]
+    model.eval()
+    rounded, made = model(x), q.convert(model)(x)
+    assert (rounded.argmax(1) == made.argmax(1)).sum() >= 18
+
+
+@pytest.mark.parametrize("dtype", [t.qint8, t.float16])
+def test_recurrent_and_linear_layers_are_quantized_dynamically(dtype):
+    model = nn.ModuleDict({"lstm": nn.LSTM(6, 8, 2, bidirectional=True), "linear": nn.Linear(16, 3)})
+    made = q.quantize_dynamic(model, dtype=dtype)
+    assert type(made["lstm"]) is quantized.dynamic.LSTM and type(model["lstm"]) is nn.LSTM
+    x = t.randn(5, 2, 6)
+    wanted, found = (each["linear"](each["lstm"](x)[0]) for each in (model, made))
+    assert (wanted - found).abs().max() < 0.05
+    again = copy.deepcopy(made)
+    again.load_state_dict(made.state_dict())
+    assert again["lstm"](x)[0].equal(made["lstm"](x)[0])
+
+
+def test_quantize_takes_names_and_classes():
+    model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 2)))
+    made = q.quantize_dynamic(model, {"1.0"})
+    assert type(made[0]) is nn.Linear and type(made[1][0]) is quantized.dynamic.Linear
+    wrapped = q.QuantWrapper(nn.ReLU())
+    wrapped.qconfig = q.default_qconfig
+    done = q.quantize(wrapped, lambda model, x: model(x), (t.tensor([-1.0, 1.0]),))
+    assert type(done.quant) is quantized.Quantize and done(t.tensor([-1.0, 1.0])).tolist() == [
+        0.0,
+        pytest.approx(1, abs=0.01),
+    ]
+    with pytest.warns(UserWarning, match="None of the submodule got qconfig"):
+        q.prepare(nn.Linear(2, 2))
+
+
+def test_simulated_quantization_is_mapped_differentiated_and_recorded():
+    x = t.randn(3, 4)
+    scale, zero_point = t.tensor([0.1, 0.2, 0.3, 0.4]), t.tensor([0, 1, 2, 3], dtype=t.int32)
+
+    def by_channel(row):
+        return t.fake_quantize_per_channel_affine(row, scale, zero_point, 0, 0, 15)
+
+    def whole(row):
+        return t.fake_quantize_per_tensor_affine(row, 0.1, 7, 0, 15)
+
+    for function in by_channel, whole:
+        wanted = t.stack([function(row) for row in x])
+        assert t.func.vmap(function)(x).equal(wanted)
+        with t.pipeline():
+            recorded = t.stack([function(row) for row in x])
+        assert recorded.equal(wanted)
+        gradients = t.func.vmap(t.func.grad(lambda row, function=function: function(row).sum()))(x)
+        assert set(gradients.flatten().tolist()) <= {0.0, 1.0}
+    assert t.func.jvp(whole, (x,), (t.ones(3, 4),))[1].equal(t.func.vmap(t.func.grad(lambda row: whole(row).sum()))(x))
+    assert whole(x.to("meta")).shape == (3, 4)
+    assert t.capture(whole)(x).equal(whole(x))
+
+
+def test_switches_turn_observers_and_rounding_off():
+    fake = q.default_fake_quant()
+    fake(t.tensor([-1.0, 3.0]))
+    scale = fake.scale.clone()
+    fake.apply(q.disable_observer)
+    fake(t.tensor([-100.0, 100.0]))
+    assert fake.scale.equal(scale)
+    fake.apply(q.disable_fake_quant)
+    assert fake(t.tensor([0.1234])).item() == pytest.approx(0.1234)
+    fake.apply(q.enable_fake_quant).apply(q.enable_observer)
+    assert fake.fake_quant_enabled.item() == fake.observer_enabled.item() == 1

@@ -1,0 +1,1 @@
+"""Numbers that are rounded to those which small integers represent."""
