@@ -10,10 +10,10 @@ from dispatch_aten.dtypes import BY_NAME
 from ..tensors.tensor import Tensor
 from .archive import Archive
 from .classes import is_allowed, list_allowed, set_attributes
+from .layouts.quantized import SCHEMES
 from .locations import Locator
 from .opcodes import Global, unpickle
 from .plain_values import PLAIN_VALUES, set_state
-from .quantized_tensors import SCHEMES
 from .rebuilding import CLASSES, STORAGES, Rebuilder, set_tensor_attributes
 from .refusals import refuse, shorten
 from .settings import LoadEndianness, get_default_load_endianness

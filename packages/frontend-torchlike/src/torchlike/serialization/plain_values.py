@@ -16,7 +16,7 @@ import dispatch_core as dc
 from ..values.size import Size
 from .arrays import check_numbers
 from .hashed_keys import check_key
-from .nested_tensors import DimRange
+from .layouts.nested import DimRange
 from .opcodes import Global
 
 #: Factories that a defaultdict may have.

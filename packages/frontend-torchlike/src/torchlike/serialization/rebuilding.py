@@ -21,14 +21,14 @@ from ..tensors.storages import TypedStorage
 from ..tensors.tensor import Tensor
 from .archive import Archive
 from .arrays import LARGEST_ALIGNMENT, STORAGE_CLASSES, FileStorage, Placed, check_numbers, complete
+from .layouts.nested import MODULE, DimRange, is_nested, own_attributes, rebuild_nested
+from .layouts.quantized import rebuild_quantized
+from .layouts.records import rebuild_record
+from .layouts.sparse import read_layout, rebuild_sparse
 from .locations import Locator
-from .nested_tensors import MODULE, DimRange, is_nested, own_attributes, rebuild_nested
 from .opcodes import Global
-from .quantized_tensors import rebuild_quantized
-from .record_tensors import rebuild_record
 from .settings import is_data_skipped
 from .sources import Bytes
-from .sparse_tensors import read_layout, rebuild_sparse
 
 #: Classes of storages by torch's names.
 STORAGES: Final = {

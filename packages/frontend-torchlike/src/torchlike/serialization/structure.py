@@ -27,11 +27,11 @@ from ..values.size import Size
 from .arrays import find_dtype
 from .classes import list_allowed, make_bare, set_attributes, take_apart
 from .hashed_keys import check_key
-from .nested_tensors import is_nested, put_nested_together, take_nested_apart
+from .layouts.nested import is_nested, put_nested_together, take_nested_apart
+from .layouts.records import is_record, put_record_together, take_record_apart
+from .layouts.sparse import SPARSE, is_sparse, put_sparse_together, take_sparse_apart
 from .places import join
-from .record_tensors import is_record, put_record_together, take_record_apart
 from .refusals import shorten
-from .sparse_tensors import SPARSE, is_sparse, put_sparse_together, take_sparse_apart
 
 _DICTS: Final[dict[str, Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 _SEQUENCES: Final[dict[str, Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "size": Size}

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from ...names.lazy_names import MissingNameError
 from ...names.torch_homes import find_home, list_own_modules
 from ...names.torch_modules import MODULES
-from ..nested_tensors import MODULE
+from ..layouts.nested import MODULE
 from ..refusals import NotSavedError
 
 

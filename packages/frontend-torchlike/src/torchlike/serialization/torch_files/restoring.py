@@ -16,9 +16,9 @@ from dispatch_aten.dtypes import BY_NAME
 
 from ..archive import Archive
 from ..classes import list_allowed
+from ..layouts.quantized import SCHEMES
 from ..locations import MapLocation, make_locator
 from ..plain_values import PLAIN_VALUES
-from ..quantized_tensors import SCHEMES
 from ..rebuilding import CLASSES, STORAGES, Rebuilder
 from ..sources import ZIP, open_source
 from .names import Name, to_python3

@@ -37,12 +37,12 @@ from ...values.dtypes import memory_format
 from ...values.layouts import layout
 from ...values.qschemes import qscheme
 from ..arrays import STORAGE_CLASSES, numpy_dtype
+from ..layouts.nested import MODULE, is_nested, list_arguments
+from ..layouts.quantized import list_parameters
+from ..layouts.records import is_record, list_fields
+from ..layouts.sparse import is_sparse
 from ..memory import find_place
-from ..nested_tensors import MODULE, is_nested, list_arguments
-from ..quantized_tensors import list_parameters
-from ..record_tensors import is_record, list_fields
 from ..sources import as_bytes
-from ..sparse_tensors import is_sparse
 from .names import Name, make_name
 from .pickling import Later, Persistent
 

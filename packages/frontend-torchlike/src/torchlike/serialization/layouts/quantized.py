@@ -7,8 +7,8 @@ from typing import Any
 
 from dispatch_aten.dtypes import QUANTIZED, ScalarType
 
-from ..tensors.tensor import Tensor
-from ..values.qschemes import NUMBERS, qscheme
+from ...tensors.tensor import Tensor
+from ...values.qschemes import NUMBERS, qscheme
 
 #: The schemes by the names that files have for them.
 SCHEMES = {f"torch.{each.__reduce__()}": each for each in NUMBERS}
@@ -23,7 +23,7 @@ def list_parameters(tensor: Tensor, name: Callable[[qscheme], Any]) -> tuple[Any
 
 def rebuild_quantized(integers: Tensor, dtype: ScalarType, parameters: Any) -> Tensor:
     """Return a quantized tensor of a file, with its parameters checked; ``ValueError`` for others."""
-    from ..quantized.construction import rebuild  # few files have quantized tensors
+    from ...quantized.construction import rebuild  # few files have quantized tensors
 
     if dtype not in QUANTIZED or type(parameters) is not tuple or len(parameters) not in (3, 4):
         raise ValueError("a quantized tensor has no parameters")

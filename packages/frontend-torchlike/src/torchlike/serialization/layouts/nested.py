@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from dispatch_core.keys import LAYOUTS
 
-from ..nn.parameter import Parameter
-from ..tensors.tensor import Tensor
-from ..values.layouts import jagged, layout_of
+from ...nn.parameter import Parameter
+from ...tensors.tensor import Tensor
+from ...values.layouts import jagged, layout_of
 
 #: The module of torch's that its files name.
 MODULE: Final = "torch.nested._internal.nested_tensor"
@@ -46,7 +46,7 @@ def list_arguments(tensor: Tensor) -> dict[str, Any]:
 
 def rebuild_nested(given: Any) -> Tensor:
     """Return a nested tensor as torch's ``_rebuild_njt`` does, with its components checked."""
-    from ..nested.construction import nested_tensor_from_jagged  # few files have nested tensors
+    from ...nested.construction import nested_tensor_from_jagged  # few files have nested tensors
 
     if not isinstance(given, dict) or not all(isinstance(given.get(name), Tensor) for name in ("values", "offsets")):
         raise ValueError("a nested tensor has no components")

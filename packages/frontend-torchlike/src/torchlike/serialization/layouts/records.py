@@ -11,9 +11,9 @@ from typing import Any
 from dispatch_core.frontends import field_names, find_layout
 from dispatch_core.keys import LAYOUTS
 
-from ..nn.parameter import Parameter
-from ..tensors.tensor import Tensor, wrap
-from ..values.layouts import refuse_layout
+from ...nn.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
+from ...values.layouts import refuse_layout
 
 
 def is_record(value: object) -> bool:

@@ -6,11 +6,11 @@ import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ..nn.parameter import Parameter
-from ..tensors.tensor import Tensor
-from ..values import layouts
-from ..values.layouts import has_sparse_layout, layout
-from .arrays import check_numbers
+from ...nn.parameter import Parameter
+from ...tensors.tensor import Tensor
+from ...values import layouts
+from ...values.layouts import has_sparse_layout, layout
+from ..arrays import check_numbers
 
 _LAYOUTS: Final = {f"torch.{each.__reduce__()}": each for each in vars(layouts).values() if isinstance(each, layout)}
 
@@ -73,7 +73,7 @@ def rebuild_sparse(layout: Any, data: Any) -> Tensor:
 
 
 def _make_compressed(data: Sequence[Any], layout: Any) -> Tensor:
-    from ..sparse.compressed.construction import sparse_compressed_tensor  # few files have sparse tensors
+    from ...sparse.compressed.construction import sparse_compressed_tensor  # few files have sparse tensors
 
     compressed, plain, values, size = data if len(data) == 4 else (None, *data)
     if not all(isinstance(each, Tensor) for each in (compressed, plain, values)):
@@ -84,7 +84,7 @@ def _make_compressed(data: Sequence[Any], layout: Any) -> Tensor:
 
 
 def _make(data: Sequence[Any]) -> Tensor:
-    from ..sparse.construction import sparse_coo_tensor  # few files have sparse tensors
+    from ...sparse.construction import sparse_coo_tensor  # few files have sparse tensors
 
     indices, values, size, is_coalesced = data
     if not isinstance(indices, Tensor) or not isinstance(values, Tensor) or not isinstance(is_coalesced, bool):
