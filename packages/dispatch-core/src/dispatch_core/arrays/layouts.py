@@ -74,8 +74,8 @@ class TensorLayout:
     ...     value: object
     ...     times: int
     >>> layout = TensorLayout("Repeated", Repeated, component="value", shape=lambda record: (record.times,), dtype=len)
-    >>> layout.key_on("cpu").name, layout.autograd_key.name
-    ('RepeatedCPU', 'AutogradRepeated')
+    >>> layout.keys_prefix, DispatchKey["RepeatedCPU"].kind, layout.autograd_key.name
+    ('Repeated', 'layout', 'AutogradRepeated')
     """
 
     __repr__ = repr_by_attributes("keys_prefix", "record", "component")
