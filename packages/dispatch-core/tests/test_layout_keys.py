@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from dispatch_core import DispatchKey, DispatchKeySet, RegistrationError, Registry
+from dispatch_core import ArgumentError, DispatchKey, DispatchKeySet, RegistrationError, Registry
 from dispatch_core.frontends import TensorLayout, find_layout
 from dispatch_core.keys import ARRAYS, AUTOGRAD, LAYOUTS, PROFILES, backend_arrays, keys_of
 
@@ -19,13 +19,14 @@ class Pair:
     two: object
 
 
-def make_layout(prefix, **options):
-    return TensorLayout(prefix, Pair, component="one", shape=lambda pair: (2,), dtype=lambda pair: "number", **options)
+def make_layout(prefix, record=None, **options):
+    kind = record or dataclass(type("Pair", (Pair,), {}))
+    return TensorLayout(prefix, kind, component="one", shape=lambda pair: (2,), dtype=lambda pair: "number", **options)
 
 
 @pytest.fixture(scope="module")
 def layout():
-    return make_layout("KeysOfPairs", composes="math::parts")
+    return make_layout("KeysOfPairs", Pair, composes="math::parts")
 
 
 def test_a_layout_has_a_key_on_every_backend_and_an_autograd_key(layout):
@@ -97,14 +98,26 @@ def test_there_is_room_for_a_number_of_layouts():
 from dataclasses import dataclass
 import dispatch_core as dc
 from dispatch_core.frontends import TensorLayout
-@dataclass
-class Record:
-    value: object
+def make_record():
+    @dataclass
+    class Record:
+        value: object
+    return Record
 try:
     for number in range(100):
-        TensorLayout(f"Room{number}", Record, component="value", shape=len, dtype=len)
+        TensorLayout(f"Room{number}", make_record(), component="value", shape=len, dtype=len)
 except dc.RegistrationError as error:
     print(number, error)
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert found.startswith("48 'Room48' cannot become the prefix of a layout's dispatch keys: 48 layouts have keys")
+
+
+def test_a_layout_is_refused_by_its_fault():
+    with pytest.raises(RegistrationError, match="Pair is the record of TensorLayout"):
+        make_layout("PairsAgain", Pair)
+    with pytest.raises(ArgumentError, match="composes has 'parts', which is no operator's full name"):
+        make_layout("PairsAgain", composes=("parts",))
+    assert "AutogradPairsAgain" not in DispatchKey
+    with pytest.raises(ArgumentError, match=r"Pair has no field 'three'(.|\n)*it has one, two"):
+        find_layout(Pair).replace(Pair(1, 2), three=3)

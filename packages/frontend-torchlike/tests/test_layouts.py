@@ -186,11 +186,18 @@ def test_questions_that_arrays_answer_are_refused(x, question, error, text):
         question(x)
 
 
+@dataclass(frozen=True)
+class Unused(LayoutData):
+    """Of no layout."""
+
+    numbers: torchlike.Tensor
+
+
 def test_a_layout_has_a_prefix_of_a_key_and_a_dataclass():
     with pytest.raises(dc.RegistrationError, match="cannot become the prefix of a layout's dispatch keys"):
-        TensorLayout("not a name", Scaled, component="numbers", shape=len, dtype=len)
+        TensorLayout("not a name", Unused, component="numbers", shape=len, dtype=len)
     with pytest.raises(dc.RegistrationError, match="there is a key AutocastCPU"):
-        TensorLayout("Autocast", Scaled, component="numbers", shape=len, dtype=len)
+        TensorLayout("Autocast", Unused, component="numbers", shape=len, dtype=len)
     with pytest.raises(dc.ArgumentError, match="must be a dataclass"):
         TensorLayout("Sparse", int, component="numbers", shape=len, dtype=len)
 

@@ -33,7 +33,7 @@ from typing import Any, Final, TypeVar
 
 from ..bookkeeping.changes import notify_change
 from ..bookkeeping.transactions import run_outside
-from ..errors import ArgumentError, NoKernelError
+from ..errors import ArgumentError, NoKernelError, RegistrationError
 from ..forks import Order, forkable
 from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, DispatchKey, keys_of
 from ..lazy_text import repr_by_attributes
@@ -105,6 +105,16 @@ class TensorLayout:
         self.prefix, self.record, self.component, self.hint = prefix, record, component, hint
         self.components_have_history = components_have_history
         self._composes = frozenset([composes] if isinstance(composes, str) else composes)
+        if short := [each for each in self._composes if "::" not in each]:
+            raise ArgumentError(
+                f"TensorLayout({prefix!r}): composes has {short[0]!r}, which is no operator's full name",
+                hint=f"as in 'aten::{short[0]}'",
+            )
+        if record in _of_record:
+            raise RegistrationError(
+                f"TensorLayout({prefix!r}): {record.__qualname__} is the record of {_of_record[record]!r}",
+                hint="each layout has a dataclass of its own: one that inherits another's, say",
+            )
         self._readers: dict[str, Any] = {"shape": shape, "dtype": dtype, "strides": strides}
         self._types: dict[DispatchKey, type] = {}
         #: The device keys of a component → the layout key.
@@ -176,7 +186,15 @@ class TensorLayout:
         return (self._types.get(key) or self._make_type(key))(**fields)
 
     def replace(self, record: Any, **changes: object) -> Array:
-        """Return a record with other values of some fields; the device of its component decides on its class."""
+        """Return a record with other values of some fields; the device of its component decides on its class.
+
+        Raises ``ArgumentError`` for a field that is not there.
+        """
+        if unknown := sorted({*changes} - {*field_names(self.record)}):
+            raise ArgumentError(
+                f"{self.record.__qualname__} has no field {unknown[0]!r}",
+                hint=f"it has {', '.join(field_names(self.record))}",
+            )
         return self.make(**{name: changes.get(name, getattr(record, name)) for name in field_names(self.record)})
 
     def map_components(self, function: Callable[[Any], Any], record: Any) -> Array:
@@ -205,7 +223,13 @@ class TensorLayout:
                 return known
             for register in self._registrars:
                 run_outside(partial(register, key))
-            made = type(self.record.__name__, (self.record,), {"__slots__": (), "__module__": self.record.__module__})
+            # What code of frontends reads of any data.
+            answers = {
+                name: property(self._readers[name]) for name in ("shape", "dtype") if not hasattr(self.record, name)
+            }
+            answers = {name: each for name, each in answers.items() if name not in field_names(self.record)}
+            names = {"__slots__": (), "__module__": self.record.__module__, **answers}
+            made = type(self.record.__name__, (self.record,), names)
             array_type = ArrayType(made, device_index=device_index, **self._readers)
             with _lock:
                 RECORDS[made] = self

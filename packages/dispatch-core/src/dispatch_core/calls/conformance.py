@@ -340,9 +340,9 @@ def _compare_storage(item: object, argument: object) -> bool:
 def _compare_memory(item: object, argument: object, *, is_view: bool) -> str:
     """Return the reason why a result is neither its argument nor a view of it, or ""; the name is left to be filled in."""
     one, other = to_data(item), to_data(argument)
-    if parts := components_of(one):
+    if (parts := components_of(one)) or (is_view and components_of(other)):
         others = components_of(other)
-        shares = not is_view or not others or any(_compare_storage(a, b) for a in parts for b in others)
+        shares = not (is_view and others) or any(_compare_storage(a, b) for a in parts or [item] for b in others)
         return "" if shares else "does not share the memory of argument {name!r}"
     known = ARRAY_TYPES.get(type(one))
     # A pending array may be a view of one that is there.

@@ -238,7 +238,7 @@ class Resolution(Record):
         is_transparent = bool(self.mask & LAYOUTS) and have_history(self.mask)
         conforms = (registration.key in EXPLICIT_COMPOSITES or of_layout) and not is_transparent
         if conforms and not (of_tensors or registration.traits.answers_for_results):
-            run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS), who)
+            run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS), who, of_layout=of_layout)
         if of_layout and not is_transparent:
             run = runners.report_writes(entry, run, FRONTENDS.get(self.mask & MARKERS))
         excludes = composite or (of_layout and not is_transparent)

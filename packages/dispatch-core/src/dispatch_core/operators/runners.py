@@ -175,7 +175,7 @@ def make_result_check(
     signature = entry.signature
     if signature is None or not has_fixed_results(signature):
         return None
-    if all(result.kind == "other" for result in signature.results):
+    if not of_layout and all(result.kind == "other" for result in signature.results):
         return None
     frontend = FRONTENDS.get(mask & MARKERS)
     usual = None if frontend is None else frontend.tensor_type
@@ -186,19 +186,19 @@ def make_result_check(
 
     def check_all(returned: object, values: tuple[Any, ...]) -> None:
         if not is_paused():
-            check_results(signature, entry.tags, returned, values, who, has_plain=False)
+            check_results(signature, entry.tags, returned, values, who, has_plain=True)
 
-    if of_layout and any(result.kind in ("self", "view") for result in signature.results):
+    if of_layout and any(result.kind in ("self", "view", "other") for result in signature.results):
         return ResultCheck(None, check_all)
     return ResultCheck(usual, check)
 
 
 def conform_results(
-    entry: OperatorEntry, run: Runner, frontend: Frontend[Any] | None, who: Callable[[], str]
+    entry: OperatorEntry, run: Runner, frontend: Frontend[Any] | None, who: Callable[[], str], *, of_layout: bool
 ) -> Runner:
     """Return ``run`` with results as the schema says; see Note [Results of a composite below Autograd].
 
-    ``who`` tells whose they are.
+    ``who`` tells whose they are: a composite's, or those of a kernel ``of_layout``.
     """
     signature, op = entry.signature, entry.op
     if (
@@ -212,20 +212,31 @@ def conform_results(
     def fit(result: Result, found: object, values: tuple[Any, ...]) -> object:
         if not isinstance(found, tensor_type) or any(found is value for value in values):
             return found
-        if result.kind == "view" and views is not None:
+        if result.kind == "view" and views is not None and is_like(found, values[result.source]):
             made = views.view(values[result.source], to_data(found), op, values)
             # A captured call's view of an array that is there is pending.
             made._dispatch_mask |= found._dispatch_mask & _PIPELINE
             return made
         return wrap(to_data(found))
 
+    def is_like(found: Any, source: Any) -> bool:
+        """Return whether a view has the layout of its source: an ordinary tensor of a component is one by itself."""
+        return not (found._dispatch_mask ^ source._dispatch_mask) & LAYOUTS
+
     def conform(result: Result, found: object, values: tuple[Any, ...]) -> object:
-        if result.kind not in ("fresh", "view") or (result.kind == "view" and result.is_list):
+        if result.kind not in ("fresh", "view"):
             return found
         if not result.is_list:
             return fit(result, found, values)
         if not isinstance(found, list | tuple):
             raise bad_list(entry.name, found, who())
+        if result.kind == "view":
+            source = values[result.source]
+            are_own = views is not None and all(
+                isinstance(each, tensor_type) and is_like(each, source) for each in found
+            )
+            is_layouts = of_layout and are_own and isinstance(source, tensor_type)
+            return views.views(source, [*map(to_data, found)], op, values) if is_layouts else found
         return [fit(result, each, values) for each in found]
 
     def run_as_declared(*values: object) -> object:

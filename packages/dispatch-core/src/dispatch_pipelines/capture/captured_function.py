@@ -388,7 +388,7 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
         try:
             if recording.refusal is not None:
                 return None
-            return RecordedRun(recording, recording.session.steps[:], result, arguments.described)
+            return RecordedRun(recording, recording.session.steps[:], result, arguments.described, arguments.name_of)
         except CaptureError as error:
             if self._fullgraph:
                 raise

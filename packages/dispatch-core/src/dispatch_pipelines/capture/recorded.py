@@ -8,7 +8,7 @@ Note [Two recordings]
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dispatch_core.arrays import access
@@ -24,7 +24,7 @@ from ..run.planned_runs import number_values
 from .capture_inputs import describe_tensor
 from .capture_parts import Finish
 from .live_numbers import READERS, Expression, describe, evaluate, in_order
-from .structures import skeleton, tensors_in
+from .structures import layouts_in, skeleton, tensors_in
 
 if TYPE_CHECKING:
     from .capture_inputs import HostData, Input
@@ -41,22 +41,42 @@ class ValueName(str):
 class RecordedRun:
     """A recorded call: its steps, inputs, results and conditions."""
 
-    def __init__(self, recording: Recording, steps: Sequence[Step], result: object, described: dict[str, str]) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        steps: Sequence[Step],
+        result: object,
+        described: dict[str, str],
+        is_given: Callable[[Any], object],
+    ) -> None:
         self.recording = recording
         #: The arguments by their places, in words.
         self.described = described
         results = list({id(each): each for each, _ in tensors_in(result, "")}.values())
         for each in results:
             recording.see(each)  # one that no operator has met
+        #: The tensors of layouts in the result, which a replay makes of their components.
+        self.layouts = list({id(each): each for each in layouts_in(result, is_given)}.values())
+        shown = [*results, *self.layouts]
         self.finishes: dict[int, Finish] = {
-            marker: part.finish([each for each in results if getattr(each, "_dispatch_mask", 0) & marker])
+            marker: part.finish([each for each in shown if getattr(each, "_dispatch_mask", 0) & marker])
             for marker, part in recording.parts.items()
         }
+        for each in recording.inputs.values():
+            if not each.place and is_given(each.tensor):
+                raise CaptureError(
+                    f"an argument, a tensor whose data is {type(each.array).__name__}, is a leaf of the result's history",
+                    hint="let the function find it elsewhere, or pass its components",
+                )
         #: Whether tensors have got their first gradients.
         self.is_first = any(each.is_first for each in self.finishes.values())
         #: The tensors whose arrays must be there after a replay.
         self.tensors = list(
-            {id(each): each for each in (*results, *(t for f in self.finishes.values() for t in f.tensors))}.values()
+            {
+                id(each): each
+                for each in (*results, *(t for f in self.finishes.values() for t in f.tensors))
+                if not any(each is other for other in self.layouts)
+            }.values()
         )
         for tensor in self.tensors:
             recording.see(tensor)

@@ -228,18 +228,22 @@ class ReplayWriter:
             if id(tensor) not in made:
                 made[id(tensor)] = name = f"r{len(made)}"
                 lines += self._make(name, tensor)
-        for marker, finish in recorded.finishes.items():
-            if finish.restore is not None:
-                names.scope[f"restore{marker}"] = finish.restore
-                tensors = ", ".join(made[id(each)] for each in finish.tensors)
-                numbers = "".join(f"{self.operand(each.expression)}, " for each in finish.numbers)
-                lines.append(f"restore{marker}([{tensors}], ({numbers}))")
         results = Results(
             names,
             lambda tensor: made[id(tensor)],
             lambda number: self.operand(number.expression),
             self._guard.arguments.name_of,
         )
+        for tensor in recorded.layouts:
+            text, name = results.text(tensor), f"r{len(made)}"
+            made[id(tensor)] = results.made[id(tensor)] = name
+            lines.append(f"{name} = {text}")
+        for marker, finish in recorded.finishes.items():
+            if finish.restore is not None:
+                names.scope[f"restore{marker}"] = finish.restore
+                tensors = ", ".join(made[id(each)] for each in finish.tensors)
+                numbers = "".join(f"{self.operand(each.expression)}, " for each in finish.numbers)
+                lines.append(f"restore{marker}([{tensors}], ({numbers}))")
         return [*lines, f"return {results.text(result)}"]
 
     def _make(self, name: str, tensor: object) -> list[str]:

@@ -59,6 +59,19 @@ def tensors_in(value: object, place: str) -> Iterator[tuple[Any, str]]:
             yield from tensors_in(getattr(value, name), f"{place}.{name}")
 
 
+def layouts_in(value: object, is_given: Callable[[Any], object]) -> Iterator[Any]:
+    """Yield the tensors of layouts in nested containers that have a state of their own, those left out that were given."""
+    if hasattr(value, "_dispatch_data"):
+        if find_layout(value) is not None and hasattr(value, "_autograd") and not is_given(value):
+            yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from layouts_in(item, is_given)
+    else:
+        for name in _members_of(value):
+            yield from layouts_in(getattr(value, name), is_given)
+
+
 def _members_of(value: object) -> tuple[str, ...]:
     """Return the names of the attributes that a dataclass's object, or a tensor of a layout, is made of."""
     if hasattr(value, "_dispatch_data"):
@@ -201,11 +214,15 @@ class Results:
         known: Callable[[Any], str | None],
     ) -> None:
         self._names, self._name_of, self._number_of, self._known = names, name_of, number_of, known
+        #: id of a layout's tensor that has been made → its name.
+        self.made: dict[int, str] = {}
 
     def text(self, value: object) -> str:
         """Return the text for a result or a part of one."""
         if is_tensor(value):
             return self._name_of(value)
+        if (name := self.made.get(id(value))) is not None:
+            return name
         if isinstance(value, LiveNumber):
             return self._number_of(value)
         known = self._known(value)

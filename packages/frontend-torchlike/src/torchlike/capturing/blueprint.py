@@ -9,7 +9,7 @@ backward, and differentiated again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
@@ -57,8 +57,9 @@ def _find_nothing() -> None:
 class Blueprint:
     """Writes the code for one recorded call."""
 
-    def __init__(self, part: CapturedState, roots: list[Any]) -> None:
+    def __init__(self, part: CapturedState, roots: list[Any], results: Sequence[Any]) -> None:
         self._part = part
+        self._results = set(map(id, results))
         # States that are late are made now, and storages by that.
         states = [(entry.state, entry.values.get("history")) for entry in part.entries]
         known = {id(each) for pair in states for each in pair} | set(part.known)
@@ -196,7 +197,8 @@ class Blueprint:
 
     def tensor(self, tensor: Any) -> str:
         """Return the name of a tensor; of one that the call has made, after the lines that give it its state."""
-        is_known, layout = id(tensor) in self._part.known, find_layout(tensor)
+        # Tensors of layouts that are results are made before.
+        is_known, layout = id(tensor) in {*self._part.known, *self._results}, find_layout(tensor)
         name = f"t{self.place(tensor)}" if is_known or layout is None else self._record(tensor, layout)
         if id(tensor) not in self._part.known and id(tensor) not in self._stated:
             self._stated.add(id(tensor))
@@ -430,10 +432,23 @@ def _parts_of(value: Any) -> Iterator[Any]:
             yield from _parts_of(item)
 
 
+def find_leaves(roots: list[Any], known: set[int]) -> list[Any]:
+    """Return the leaves of layouts among the tensors that can be reached: no operator that is recorded meets them."""
+    leaves = (each for each in _reach(roots, known) if type(each) is Leaf and each.requires_grad)
+    found = [each.tensor() for each in leaves if hasattr(each, "tensor")]
+    return [each for each in found if each is not None and id(each) not in known and find_layout(each) is not None]
+
+
 def _find_nodes(roots: list[Any], known: set[int]) -> list[Any]:
     """Return the nodes that can be reached from tensors and states, in the order of their making."""
+    nodes = [each for each in _reach(roots, known) if isinstance(each, Node) and not each.is_leaf]
+    nodes.sort(key=lambda node: node.seq)
+    return nodes
+
+
+def _reach(roots: list[Any], known: set[int]) -> Iterator[Any]:
+    """Yield the states and other objects that can be reached from tensors and states."""
     seen: set[int] = set()
-    nodes: list[Any] = []
     stack = list(_parts_of(roots))
     while stack:
         value = stack.pop()
@@ -445,9 +460,6 @@ def _find_nodes(roots: list[Any], known: set[int]) -> list[Any]:
             if state is not None:
                 stack.append(state)
             continue
-        if isinstance(value, Node) and not value.is_leaf:
-            nodes.append(value)
+        yield value
         for item in vars(value).values():
             stack += _parts_of(item)
-    nodes.sort(key=lambda node: node.seq)
-    return nodes

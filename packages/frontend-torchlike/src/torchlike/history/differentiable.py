@@ -9,8 +9,8 @@ from weakref import ref
 
 import dispatch_core as dc
 from dispatch_core.forks import Order, forkable
-from dispatch_core.frontends import CAPTURING
-from dispatch_core.keys import AUTOGRAD
+from dispatch_core.frontends import CAPTURING, find_layout
+from dispatch_core.keys import AUTOGRAD, LAYOUTS
 
 from ..names.lazy_names import Tensor
 from . import tangents
@@ -104,6 +104,8 @@ class Differentiable:
         if requires_grad:
             if not dc.dtype(self).is_differentiable:
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            if self._dispatch_mask & LAYOUTS:
+                _check_layout(self)
             self._dispatch_mask |= autograd_bit(self._dispatch_mask)
         if state.is_view:
             state.tensor = ref(self)
@@ -247,3 +249,13 @@ class Differentiable:
         if level := tangents.dual_level.get():
             tangents.set_tangent(self, None, level)
         return self
+
+
+def _check_layout(tensor: Any) -> None:
+    """Refuse gradients of a tensor of a layout whose components have them; those of nested tensors have a class for that."""
+    known = find_layout(tensor)
+    if known is not None and known.components_have_history and known.keys_prefix != "NestedTensor":
+        raise RuntimeError(
+            f"a tensor of {known!r} cannot require gradients: its components have the history\n"
+            "Hint: call requires_grad_() on a component"
+        )
