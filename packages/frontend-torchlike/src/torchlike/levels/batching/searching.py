@@ -28,7 +28,7 @@ def _search_number(call: BatchedCall) -> Any:
     # The place of a number in a sorted sequence is how many of its elements are smaller, in whatever order they are given.
     is_bucketize = call.op.name == "aten::bucketize.Scalar"
     sequence = call["boundaries" if is_bucketize else "sorted_sequence"]
-    is_right = call["right"] or not is_bucketize and call["side"] == "right"
+    is_right = call["right"] or (not is_bucketize and call["side"] == "right")
     is_before = aten.le.Scalar if is_right else aten.lt.Scalar
     found = aten.sum.dim_IntList(is_before(sequence.tensor, call["self"]), [1])
     return aten._to_copy.default(found, dtype=int32) if call["out_int32"] else found
