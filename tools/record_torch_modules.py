@@ -51,7 +51,7 @@ LEFT_OUT: Final = re.compile(
     r"|distributed\.(_shard|_sharded_tensor|_sharding_spec|_symmetric_memory|_local_tensor|_pycute|tensor\._(collective|op_schema|sharding|redis)"
     r"|checkpoint\._(?!state_dict)|fsdp\._(?!fully_shard|fsdp_api|common_utils|traversal)|elastic\.(rendezvous\.etcd|agent\.server\.))"
     r"|_functorch\.(aot_autograd_|_activation|_aot)|utils\.(viz|data\.backward|_sympy|_debug|_strobelight)|cuda\._|sparse\._|nested\._internal\.ops"
-    r"|ao\.(quantization\.(pt2e|quantizer|backend_config|fx)\._|nn\.\w+\.\w+\.\w+\.|ns\.)|distributed\.elastic\.\w+\.\w+\._"
+    r"|ao\.(quantization\.(pt2e|quantizer|backend_config|fx)\._|ns\.)|distributed\.elastic\.\w+\.\w+\._"
     r"|_C\._dynamo\.|_C\._instruction_counter|_C\._verbose|fx\.passes\.(backends|tests)\.|fx\.experimental\.migrate_gradual_types"
     r"|backends\.python_native|ao\.pruning\._experimental|_dynamo\.(polyfills|repro|test_|variables\.)|_C\._VariableFunctions"
     r"|distributed\.(checkpoint\.examples|rpc\._testing|tensor\.examples)"

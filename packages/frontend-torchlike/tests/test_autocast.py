@@ -623,7 +623,7 @@ def test_every_listed_name_is_one_of_torchs_operators_or_known_to_be_none_of_our
     assert absent == {
         "_addmm_activation", "_convolution.deprecated", "_grid_sampler_2d_cpu_fallback", "_native_multi_head_attention",
         "_scaled_dot_product_flash_attention", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell",
-        "fake_quantize_per_tensor_affine", "multilabel_margin_loss_forward",
+        "multilabel_margin_loss_forward",
     }  # fmt: skip
 
 

@@ -10,11 +10,11 @@ from ..names.spelling import spell
 __all__ = ["convert", "convert_layer_function"]
 
 _NAMES: Final = frozenset(
-    "dequantize dsmm get_device int_repr is_complex is_distributed is_floating_point is_inference is_signed lu"
-    " numel pca_lowrank q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point"
-    " quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_max_pool1d"
-    " quantized_max_pool2d quantized_max_pool3d spmm svd_lowrank sym_float sym_int sym_ite sym_max sym_min"
-    " sym_not sym_sqrt sym_sum unique unravel_index".split()
+    "dequantize dsmm fused_moving_avg_obs_fake_quant get_device hsmm hspmm int_repr is_complex is_distributed"
+    " is_floating_point is_inference is_signed lu numel pca_lowrank q_per_channel_axis q_per_channel_scales"
+    " q_per_channel_zero_points q_scale q_zero_point quantize_per_channel quantize_per_tensor"
+    " quantize_per_tensor_dynamic quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d saddmm smm spmm"
+    " sspaddmm svd_lowrank sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum unique unravel_index".split()
 )
 
 
@@ -24,7 +24,9 @@ def convert(name: str, found: Any) -> Any:
         return found
     from .wrapping import make_overridable
 
-    return make_overridable(found, "torch", name)
+    made = make_overridable(found, "torch", name)
+    made.__module__ = spell()  # where pickle finds it
+    return made
 
 
 def convert_layer_function(name: str, found: Any) -> Any:

@@ -26,8 +26,11 @@ def _search(call: BatchedCall) -> Any:
 
 def _search_number(call: BatchedCall) -> Any:
     # The place of a number in a sorted sequence is how many of its elements are smaller, in whatever order they are given.
-    is_before = aten.le.Scalar if call["right"] or call["side"] == "right" else aten.lt.Scalar
-    found = aten.sum.dim_IntList(is_before(call["sorted_sequence"].tensor, call["self"]), [1])
+    is_bucketize = call.op.name == "aten::bucketize.Scalar"
+    sequence = call["boundaries" if is_bucketize else "sorted_sequence"]
+    is_right = call["right"] or (not is_bucketize and call["side"] == "right")
+    is_before = aten.le.Scalar if is_right else aten.lt.Scalar
+    found = aten.sum.dim_IntList(is_before(sequence.tensor, call["self"]), [1])
     return aten._to_copy.default(found, dtype=int32) if call["out_int32"] else found
 
 
@@ -60,6 +63,7 @@ RULES: Final[dict[str, Rule]] = {
     "searchsorted.Tensor": _search,
     "searchsorted.Scalar": _search_number,
     "bucketize.Tensor": _bucketize,
+    "bucketize.Scalar": _search_number,
     "isin.Tensor_Tensor": _is_in,
     "isin.Tensor_Scalar": _is_in,
     "isin.Scalar_Tensor": _is_in,
