@@ -232,11 +232,10 @@ def conform_results(
             raise bad_list(entry.name, found, who())
         if result.kind == "view":
             source = values[result.source]
-            are_own = views is not None and all(
-                isinstance(each, tensor_type) and is_like(each, source) for each in found
-            )
-            is_layouts = of_layout and are_own and isinstance(source, tensor_type)
-            return views.views(source, [*map(to_data, found)], op, values) if is_layouts else found
+            if views is None or not of_layout or not isinstance(source, tensor_type):
+                return found
+            are_own = all(isinstance(each, tensor_type) and is_like(each, source) for each in found)
+            return views.views(source, [*map(to_data, found)], op, values) if are_own else found
         return [fit(result, each, values) for each in found]
 
     def run_as_declared(*values: object) -> object:
