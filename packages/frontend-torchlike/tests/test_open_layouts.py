@@ -192,6 +192,11 @@ def test_an_operator_without_a_kernel_is_not_the_other_layouts(x):
         signs + 1
 
 
+def test_a_view_without_a_kernel_is_refused_with_the_layouts_hint():
+    with pytest.raises(dc.NoKernelError, match=r"no kernel for tensors of TensorLayout(.|\n)*Hint: register a kernel"):
+        wrap(TERNARY.make(signs=torchlike.tensor([1, -1])))[0]
+
+
 def test_a_fallback_comes_before_composites(x):
     found = linear(x, x)
     assert (

@@ -20,6 +20,7 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.meta import TensorMeta, is_contiguous
 from dispatch_aten.shapes.sizes import infer_size, view_strides
+from dispatch_core.frontends import find_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,6 +125,11 @@ def _apply_rule(name: str) -> Callable[..., Array]:
 
 def _as_strided(self: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Array:
     meta: TensorMeta = RULES["as_strided"](meta_of(self), size, stride, storage_offset)
+    if (layout := find_layout(self)) is not None:
+        raise dc.NoKernelError(
+            f"aten::as_strided, of which the view is made: no kernel for tensors of {layout!r}",
+            hint=layout.hint or "register a kernel of the view, or a fallback, for the layout",
+        )
     if has_views(self):
         raise dc.NoKernelError(f"aten::as_strided: no kernel for device {dc.device(self)}, whose arrays have views")
     return functional_view("as_strided", self, meta, ())
