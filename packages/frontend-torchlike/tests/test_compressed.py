@@ -236,15 +236,27 @@ def test_autocast_profiler_modes_and_meta_see_calls(s):
     assert (nowhere.float() @ x.to("meta")).shape == (4, 2) and nowhere.to_dense().shape == (4, 6)
 
 
-def test_places_are_checked_unless_the_caller_says_so():
-    with pytest.raises(RuntimeError, match=r"`0 <= col_indices < ncols` is not satisfied"):
-        torchlike.sparse_csr_tensor([0, 1], [3], [1.0], (1, 2))
-    made = torchlike.sparse_csr_tensor([0, 1], [3], [1.0], (1, 2), check_invariants=False)
-    assert made.col_indices().tolist() == [3]
+def test_places_are_checked_and_put_in_order():
+    for options in ({}, {"check_invariants": False}):
+        with pytest.raises(RuntimeError, match=r"`0 <= col_indices < ncols` is not satisfied"):
+            torchlike.sparse_csr_tensor([0, 1], [3], [1.0], (1, 2), **options)
+        with pytest.raises(RuntimeError, match=r"sorted and distinct(.|\n)*a place is there twice"):
+            torchlike.sparse_csr_tensor([0, 2, 3], [1, 1, 1], [1.0, 2.0, 3.0], (2, 3), **options)
+        values = torchlike.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        made = torchlike.sparse_csr_tensor([0, 2, 3], [2, 0, 1], values, (2, 3), **options)
+        assert made.col_indices().tolist() == [0, 2, 1] and made.to_dense().tolist() == [
+            [2.0, 0.0, 1.0],
+            [0.0, 3.0, 0.0],
+        ]
+        assert (made.detach() * made.detach()).to_dense().tolist() == [[4.0, 0.0, 1.0], [0.0, 9.0, 0.0]]
+        (made.to_dense() * torchlike.arange(6.0).reshape(2, 3)).sum().backward()
+        assert values.grad.tolist() == [2.0, 0.0, 4.0]
     with pytest.raises(RuntimeError, match=r"must be equal to the number of rows \+ 1 \(=2\), but got 3"):
         torchlike.sparse_csr_tensor([0, 1, 1], [0], [1.0], (1, 2), check_invariants=False)
-    with torchlike.sparse.check_sparse_tensor_invariants(), pytest.raises(RuntimeError, match="ncols"):
-        torchlike.sparse_csr_tensor([0, 1], [3], [1.0], (1, 2), check_invariants=False)
+    with torchlike.sparse.check_sparse_tensor_invariants(), pytest.raises(RuntimeError, match="sorted and distinct"):
+        torchlike.sparse_csr_tensor([0, 2], [1, 0], [1.0, 2.0], (1, 2))
+    batch = torchlike.sparse_csr_tensor([[0, 2], [0, 2]], [[1, 0], [0, 1]], [[1.0, 2.0], [3.0, 4.0]], (2, 1, 2))
+    assert batch.to_dense().tolist() == [[[2.0, 1.0]], [[3.0, 4.0]]]
 
 
 @pytest.mark.parametrize(

@@ -296,3 +296,17 @@ def test_each_rule_is_of_an_operator():
 
     names = {*ATEN_BY_NAME, *(name.partition(".")[0] for name in ATEN_BY_NAME)}
     assert [name for name in RULES if name.removesuffix(".default") not in names] == []
+
+
+def test_a_bias_of_another_size_is_refused_when_it_is_packed():
+    ops = torchlike.ops.quantized
+    weight = torchlike.quantize_per_tensor(torchlike.ones(3, 4), 0.1, 0, torchlike.qint8)
+    filters = torchlike.quantize_per_tensor(torchlike.ones(3, 2, 1, 1), 0.1, 0, torchlike.qint8)
+    for pack in (
+        lambda: ops.linear_prepack(weight, torchlike.ones(1)),
+        lambda: ops.conv2d_prepack(filters, torchlike.ones(1), [1, 1], [0, 0], [1, 1], 1),
+    ):
+        with pytest.raises(RuntimeError, match=r"bias should have 3 elements(.|\n)*got size \[1\]"):
+            pack()
+    with pytest.raises(RuntimeError, match="should have 2 dimensions"):
+        ops.linear_prepack(filters, None)

@@ -91,10 +91,24 @@ class PackedParams:
         return f"{type(self).__name__}({tuple(self._weight.shape)}, {self.record.scheme!r})"
 
 
+def _check_bias(weight: Tensor, bias: Tensor | None, outputs: int) -> None:
+    if bias is not None and tuple(bias.shape) != (outputs,):
+        raise RuntimeError(
+            f"bias should have {outputs} elements, as the weight of size {list(weight.shape)} has outputs, but got size"
+            f" {list(bias.shape)}"
+        )
+
+
 class LinearPackedParamsBase(PackedParams):
     """The weight of a linear layer, of ``(outputs, inputs)``."""
 
     __module__ = "torchlike.quantized"
+
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+        if weight.dim() != 2:
+            raise RuntimeError(f"the weight of a linear layer should have 2 dimensions, but got {weight.dim()}")
+        _check_bias(weight, bias, weight.shape[0])
+        super().__init__(weight, bias)
 
     @staticmethod
     def _arrange(floats: Tensor) -> Tensor:
@@ -114,6 +128,7 @@ class ConvPackedParamsBase(PackedParams):
         groups: int,
         transpose: bool,
     ) -> None:
+        _check_bias(weight, bias, weight.shape[1] * groups if transpose else weight.shape[0])
         super().__init__(weight, bias)
         #: Steps, padding, padding of the output, steps within the window.
         self._sizes = sizes

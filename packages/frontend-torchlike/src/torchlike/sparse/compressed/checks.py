@@ -83,8 +83,11 @@ def check_shapes(compressed: Tensor, plain: Tensor, values: Tensor, size: Sequen
     )
 
 
-def check_places(compressed: Tensor, plain: Tensor, size: Sequence[int], wanted: layout, block: Any) -> None:
-    """Raise ``RuntimeError`` for indices beyond the sizes, or in another order than torch's."""
+def check_places(compressed: Tensor, plain: Tensor, size: Sequence[int], wanted: layout, block: Any) -> Tensor | None:
+    """Return the elements' order by their places, or None where they are in order.
+
+    Raises ``RuntimeError`` for indices beyond the sizes, and for a place that is there twice.
+    """
     is_by_rows, _ = _describe(wanted)
     name, other = ("crow_indices", "col_indices") if is_by_rows else ("ccol_indices", "row_indices")
     batch, count = compressed.dim() - 1, dc.shape(plain)[-1]
@@ -99,15 +102,30 @@ def check_places(compressed: Tensor, plain: Tensor, size: Sequence[int], wanted:
         f"`0 <= {name}[..., 1:] - {name}[..., :-1] <= {dim}` is not satisfied.",
     )
     _require_all((plain >= 0) & (plain < wide), f"`0 <= {other} < {dim}` is not satisfied.")
-    if count > 1:
-        total, lines = prod(size[:batch]), dc.shape(steps)[-1]
-        numbers = FACTORIES["arange"](total * lines, device=plain.device).repeat_interleave(steps.reshape(-1).long())
-        flat = plain.reshape(-1)
-        _require_all(
-            (numbers[1:] != numbers[:-1]) | (flat[1:] > flat[:-1]),
-            f"`{other}[..., {name}[..., i - 1]:{name}[..., i]] for all i = 1, ..., {'nrows' if is_by_rows else 'ncols'} are"
-            " sorted and distinct along the last dimension values` is not satisfied.",
-        )
+    if count <= 1:
+        return None
+    total, lines = prod(size[:batch]), dc.shape(steps)[-1]
+    numbers = FACTORIES["arange"](total * lines, device=plain.device).repeat_interleave(steps.reshape(-1).long())
+    places = numbers * wide + plain.reshape(-1)
+    if bool((places[1:] > places[:-1]).all()):
+        return None
+    order: Tensor = places.argsort(stable=True)
+    ordered = places.index_select(0, order)
+    _require_all(
+        ordered[1:] > ordered[:-1],
+        f"{order_fault(wanted)}\nHint: a place is there twice; to_sparse_coo() of coordinates sums such elements",
+    )
+    return order
+
+
+def order_fault(wanted: layout) -> str:
+    """Return torch's text for elements that are not in order."""
+    is_by_rows, _ = _describe(wanted)
+    name, other = ("crow_indices", "col_indices") if is_by_rows else ("ccol_indices", "row_indices")
+    return (
+        f"`{other}[..., {name}[..., i - 1]:{name}[..., i]] for all i = 1, ..., {'nrows' if is_by_rows else 'ncols'} are"
+        " sorted and distinct along the last dimension values` is not satisfied."
+    )
 
 
 def _describe(wanted: layout) -> tuple[bool, bool]:

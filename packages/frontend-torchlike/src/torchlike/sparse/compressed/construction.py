@@ -19,7 +19,7 @@ from ...values.dtypes import dtype as DType  # noqa: N812  # torch's name is tha
 from ...values.layouts import layout, sparse_bsc, sparse_bsr, sparse_csr
 from ..construction import invariants_are_checked
 from ..operators import ops
-from .checks import check_places, check_shapes
+from .checks import check_places, check_shapes, order_fault
 from .operators import NAMES
 from .tensor import LAYOUTS, wrap_compressed
 
@@ -45,8 +45,9 @@ def sparse_compressed_tensor(
     ``compressed_indices`` counts the elements before each row (CSR, BSR) or column (CSC, BSC), ``plain_indices`` has the
     columns or rows of ``values``, which may have dense dimensions behind, and all may have those of a batch in front.
     Without ``size`` the plain dimension is as small as it can be. The tensor has the history of ``values``, unless
-    ``requires_grad`` makes it a leaf. Raises ``RuntimeError`` for components that do not fit, and for places beyond the
-    sizes or out of order, unless ``check_invariants`` is False.
+    ``requires_grad`` makes it a leaf. Elements of a row that are not in order are sorted. Raises ``RuntimeError`` for
+    components that do not fit, for places beyond the sizes or there twice, and with ``check_invariants`` for those not in
+    order.
 
     >>> import torchlike
     >>> sparse_compressed_tensor([0, 1, 2], [2, 0], [3., 4.], (2, 3), layout=torchlike.sparse_csr).to_dense()
@@ -84,11 +85,16 @@ def sparse_compressed_tensor(
     if any(each < 0 for each in shape):
         raise RuntimeError(f"sparse_{NAMES[wanted]}_tensor(): size {shape} has a negative dimension")
     check_shapes(compressed, plain, elements, shape, wanted)
-    is_known = not elements.is_meta and not any(map(frontends.is_pending, (compressed, plain)))
-    if is_known and (check_invariants is not False or invariants_are_checked()):
+    if not elements.is_meta and not any(map(frontends.is_pending, (compressed, plain))):
         start = compressed.dim()
         block = tuple(elements.shape[start : start + 2]) if wanted in (sparse_bsr, sparse_bsc) else None
-        check_places(compressed, plain, shape, wanted, block)
+        order = check_places(compressed, plain, shape, wanted, block)
+        if order is not None:
+            if check_invariants or (check_invariants is None and invariants_are_checked()):
+                raise RuntimeError(order_fault(wanted))
+            plain = plain.reshape(-1).index_select(0, order).reshape(plain.shape)
+            flat = elements.reshape(-1, *elements.shape[start:])
+            elements = flat.index_select(0, order).reshape(elements.shape)
     made: Tensor = ops._compressed_tensor(compressed, plain, elements, shape, NAMES[wanted])
     return made.detach().requires_grad_() if requires_grad else made
 

@@ -22,6 +22,7 @@ def to_layout(self: Tensor, wanted: layout | None, blocksize: Any, dense_dim: An
         return ops.to_sparse(self, self.dim() - dense_dim)
     if self.layout is not strided and not coo.is_sparse(self) and not is_compressed(self):
         raise RuntimeError(f"{what}(): expected a strided or a sparse tensor, but got {self.layout}")
+    blocksize = (blocksize, blocksize) if isinstance(blocksize, int) else blocksize
     given = None if blocksize is None else tuple(int(each) for each in blocksize)
     if given is not None and not is_blocked:
         raise RuntimeError(
