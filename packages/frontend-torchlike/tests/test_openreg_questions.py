@@ -1,7 +1,8 @@
 """What the tests of torch's own example of a device, ``openreg``, ask of it, asked of a device here (source: its tests).
 
-Left out: quantized tensors, fake tensors and named dimensions, which are not here; memory shared between processes, and
-metadata of a backend in files, for which there is no part; the fork that openreg refuses, where devices here decide.
+Left out: quantized tensors, which have tests of their own; fake tensors and named dimensions, which are not here; memory
+shared between processes, and metadata of a backend in files, for which there is no part; the fork that openreg refuses,
+where devices here decide.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ NOT_YET: Final = "it is not written yet"
 #: Reason → the pattern of names that are left out for it, with their namespace where it matters.
 _REASONS: Final = {
     "ops.quantized has operators of quantized tensors": (
-        r"quantized_\w+|empty_quantized|fake_quantize_\w+|fused_moving_avg_obs_fake_quant|choose_qparams_optimized|fbgemm_\w+"
+        r"quantized_\w+|empty_quantized|fake_quantize_\w+|choose_qparams_optimized|fbgemm_\w+"
         r"|Q(U?)Int\w+Storage"
     ),
     "it changes a sparse tensor's sizes where they lie; torchlike.sparse_coo_tensor makes another one": (
