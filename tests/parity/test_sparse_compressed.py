@@ -457,7 +457,10 @@ def is_refused(frontend, name, case, **options):
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("case", BAD)
 def test_components_that_do_not_fit_are_refused(case, name):
-    assert is_refused(torch, name, case, check_invariants=True) and is_refused(torchlike, name, case)
+    # Those that are not in order are sorted.
+    assert is_refused(torch, name, case, check_invariants=True) and is_refused(torchlike, name, case) != (
+        case == "not sorted"
+    )
     assert is_refused(torchlike, name, case, check_invariants=True)
 
 

@@ -271,10 +271,13 @@ def layout_of_key(key: DispatchKey) -> TensorLayout | None:
     return _known.get(key.layout)
 
 
-def passing_layers(mask: int) -> int:
-    """Return the keys of the layers that pass on a call with the layout keys of a mask; see Note [Tensors of a layout]."""
+def passing_layers(mask: int, *, is_process: bool = True) -> int:
+    """Return the keys of the layers that pass on a call with the layout keys of a mask; see Note [Tensors of a layout].
+
+    Layouts are the process's: other registries than its have torch's rules for torch's keys.
+    """
     found = _ARRAY_LAYERS
-    for known in _layouts_in(mask):
+    for known in _layouts_in(mask) if is_process else ():
         found |= known.passed_by
     return found
 

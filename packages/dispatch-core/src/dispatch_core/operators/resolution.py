@@ -81,7 +81,7 @@ def explain_passing_over(key: DispatchKey, slot: Slot) -> str:
 
 def walk_keys(entry: OperatorEntry, mask: int) -> Iterator[tuple[DispatchKey, Slot, bool]]:
     """Yield the keys of ``mask`` by rank, with the slot of each and whether it is passed over."""
-    passing = passing_layers(mask) if mask & LAYOUTS else 0
+    passing = passing_layers(mask, is_process=entry.registry.is_process) if mask & LAYOUTS else 0
     for key in keys_of(mask, entry.registry.profile):
         slot = entry.slot(key) if key.target is None or mask & key.target else OTHER_DEVICE
         if key & passing:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
 from typing import Any, TypeVar
 
 __all__ = ["sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum"]
@@ -72,13 +71,13 @@ def sym_ite(b: Any, t: T, f: T) -> T:
     return t if b else f
 
 
-def sym_sum(args: Iterable[Any]) -> Any:
-    """Return the sum of numbers.
+def sym_sum(*args: Any) -> Any:
+    """Return the sum of numbers, or of those in a list.
 
-    >>> sym_sum([1, 2])
-    3
+    >>> sym_sum([1, 2]), sym_sum(1, 2)
+    (3, 3)
     """
-    return sum(args)
+    return sum(args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args)
 
 
 def sym_sqrt(a: Any) -> float:
