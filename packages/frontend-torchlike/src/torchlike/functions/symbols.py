@@ -71,13 +71,13 @@ def sym_ite(b: Any, t: T, f: T) -> T:
     return t if b else f
 
 
-def sym_sum(*args: Any) -> Any:
-    """Return the sum of numbers, or of those in a list.
+def sym_sum(args: Any) -> Any:
+    """Return the sum of numbers in a list; anything else is a number of its own.
 
-    >>> sym_sum([1, 2]), sym_sum(1, 2)
+    >>> sym_sum([1, 2]), sym_sum(3)
     (3, 3)
     """
-    return sum(args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args)
+    return sum(args if isinstance(args, (list, tuple)) else (args,))
 
 
 def sym_sqrt(a: Any) -> float:
