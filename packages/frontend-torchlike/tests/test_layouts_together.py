@@ -93,3 +93,11 @@ def test_threads_that_make_the_first_tensors_find_the_kernels_registered():
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(work, range(32))) == ["cpu", "meta"] * 16
     assert sorted(key.name for key in registered) == ["BoxedByThreadsCPU", "BoxedByThreadsMeta"]
+
+
+def test_a_tensor_is_bound_to_arrays_of_its_own_device_and_layout_alone():
+    x = torchlike.ones(2)
+    for other in (torchlike.ones(2, device="meta"), torchlike.ones(2).to_sparse()):
+        with pytest.raises(dc.ArgumentError, match="the tensor is of another device or layout"):
+            dc.rebind(x, other)
+    assert x.tolist() == [1.0, 1.0] and dc.rebind(x, torchlike.zeros(2)).tolist() == [0.0, 0.0]

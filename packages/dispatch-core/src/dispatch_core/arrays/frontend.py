@@ -15,7 +15,7 @@ from ..bookkeeping.changes import notify_change
 from ..bookkeeping.transactions import on_rollback
 from ..errors import ArgumentError, RegistrationError, short_repr
 from ..forks import Order, forkable
-from ..keys.table import AUTOGRAD, MARKER_BITS, MARKERS
+from ..keys.table import ARRAYS, AUTOGRAD, MARKER_BITS, MARKERS, keys_of
 from ..tracebacks import api_boundary
 from .access import is_mutable, to_data
 from .owners import TYPE_MASKS, find_type, mask_of, where_to_find_type
@@ -319,13 +319,19 @@ def rebind(tensor: object, value: object) -> Any:
     """Store the array of ``value`` in a frontend's ``tensor``, and return it; for a raw array return ``value`` itself.
 
     For composite kernels that write to an argument by giving it another array, as a resize does; it counts as a write.
+    Raises ``ArgumentError`` for an array of another device or layout.
     """
     frontend = frontend_of(tensor)
     if frontend is None:
         return value
     data = to_data(value)
-    if type(data) not in TYPE_MASKS:
-        mask_of(data)  # loads the backend that owns it, or raises
+    keys = TYPE_MASKS.get(type(data)) or mask_of(data)  # which loads the backend that owns it, or raises
+    if (keys ^ tensor._dispatch_mask) & ARRAYS:  # type: ignore[attr-defined]  # a frontend's tensor
+        names = " and ".join(key.label for key in keys_of(keys & ARRAYS))
+        raise ArgumentError(
+            f"rebind: the array belongs to {names}, and the tensor is of another device or layout",
+            hint="copy the array to the tensor's device first",
+        )
     frontend.rebind(tensor, data)
     if frontend.writes is not None:
         frontend.writes.note_write(tensor)
