@@ -54,7 +54,8 @@ class PublicProperty(property):
         found = {way: Accessor(self, way, function) for way, function in ways.items() if function is not None}
         super().__init__(found.get("__get__"), found.get("__set__"), found.get("__delete__"), plain.__doc__)
         # Before the methods of the class, which only programs that name them look up here.
-        self.__dict__.update(found, __name__=name)
+        self.__dict__.update(found)
+        self.__name__ = name  # a property's own from Python 3.13 on
 
 
 class PublicAttribute:

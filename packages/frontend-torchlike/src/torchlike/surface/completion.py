@@ -140,7 +140,10 @@ def name_class(cls: type, home: str, place: str) -> None:
             name: ForwardRef(hint, module=place, is_class=True) if isinstance(hint, str) else hint
             for name, hint in hints.items()
         }
+    line = vars(cls).get("__firstlineno__")
     cls.__module__ = home
+    if line is not None:  # from Python 3.13 on it goes with another module, and with it the class's source
+        cls.__firstlineno__ = line  # type: ignore[attr-defined]  # known from 3.13 on
 
 
 def _members_of(module: ModuleType) -> dict[str, Any]:
