@@ -69,7 +69,7 @@ SEARCHES = {
     "nested": "guides/nested",
     "numpy": "guides/data",
     "profile": "guides/debugging",
-    "quantize": "tutorials/from-torch",
+    "quantize": "guides/quantized",
     "ragged": "guides/nested",
     "save": "tutorials/use",
     "sparse": "guides/sparse",
