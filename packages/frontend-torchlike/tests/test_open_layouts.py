@@ -56,46 +56,47 @@ class Checked:
     value: torchlike.Tensor
 
 
+def like_component(prefix, record, name, **options):
+    """Return a layout whose tensors have the sizes, strides and dtype of a component, unless options say otherwise."""
+    readers = {
+        "shape": lambda record: dc.shape(getattr(record, name)),
+        "dtype": lambda record: getattr(record, name).dtype,
+        "strides": lambda record: dc.strides(getattr(record, name)),
+    }
+    return TensorLayout(prefix, record, component=name, **readers | options)
+
+
 def read(record):
     return record.integers.to(torchlike.float32) * record.step
 
 
-ROUNDED = TensorLayout(
+ROUNDED = like_component(
     "Quantized",
     Rounded,
-    component="integers",
-    shape=lambda record: dc.shape(record.integers),
+    "integers",
     dtype=lambda record: torchlike.float32,
-    strides=lambda record: dc.strides(record.integers),
     hint="read(record_of(x)) has the numbers",
     composes=("aten::mse_loss", "aten::silu", "aten::to"),
 )
 #: Another layout of the same prefix.
-TERNARY = TensorLayout(
+TERNARY = like_component(
     "Quantized",
     Ternary,
-    component="signs",
-    shape=lambda record: dc.shape(record.signs),
+    "signs",
     dtype=lambda record: torchlike.float32,
-    strides=lambda record: dc.strides(record.signs),
 )
-HISTORY = TensorLayout(
+HISTORY = like_component(
     "Logged",
     Logged,
-    component="value",
-    shape=lambda record: dc.shape(record.value),
-    dtype=lambda record: record.value.dtype,
-    strides=lambda record: dc.strides(record.value),
+    "value",
     components_have_history=True,
 )
 
 
-CHECKED = TensorLayout(
+CHECKED = like_component(
     "Checked",
     Checked,
-    component="value",
-    shape=lambda record: dc.shape(record.value),
-    dtype=lambda record: record.value.dtype,
+    "value",
 )
 
 
@@ -359,13 +360,10 @@ class Placed:
     placement: str = "replicated"
 
 
-PLACED = TensorLayout(
+PLACED = like_component(
     "Placed",
     Placed,
-    component="local",
-    shape=lambda record: dc.shape(record.local),
-    dtype=lambda record: record.local.dtype,
-    strides=lambda record: dc.strides(record.local),
+    "local",
 )
 
 
@@ -542,13 +540,10 @@ class Gathered:
     value: torchlike.Tensor
 
 
-GATHERED = TensorLayout(
+GATHERED = like_component(
     "Gathered",
     Gathered,
-    component="value",
-    shape=lambda record: dc.shape(record.value),
-    dtype=lambda record: record.value.dtype,
-    strides=lambda record: dc.strides(record.value),
+    "value",
 )
 
 
