@@ -34,72 +34,43 @@ def __dir__() -> list[str]:
     return [*__all__, *_SAME]
 
 
-def _conv(
-    dims: int, input: Any, weight: Any, bias: Any, sizes: tuple[Any, ...], groups: int, mode: str, *scaled: Any
-) -> Any:
-    if input.dtype != t.quint8:
-        raise NotImplementedError(f"Only torch.quint8 is supported for activation tensor, not {input.dtype}")
-    if weight.dtype != t.qint8:
-        raise NotImplementedError(f"Only torch.qint8 is supported for weight tensor, not {weight.dtype}")
-    if input.ndim != dims + 2:
-        raise ValueError(f"Input must have {dims + 2} dimensions")
-    if mode != "zeros":
-        raise NotImplementedError("Only zero-padding is supported!")
-    stride, padding, dilation = map(_ntuple(dims), sizes)
-    operators = t.ops.quantized
-    packed = getattr(operators, f"conv{dims}d_prepack")(weight, bias, stride, padding, dilation, groups)
-    return getattr(operators, f"conv{dims}d")(input, packed, *scaled)
+def _make_convolution(dims: int, sizes: str) -> Any:
+    """Return the convolution over some dimensions, with torch's arguments."""
+
+    def convolve(
+        input: Any,
+        weight: Any,
+        bias: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        padding_mode: str = "zeros",
+        scale: float = 1.0,
+        zero_point: int = 0,
+        dtype: Any = t.quint8,
+    ) -> Any:
+        if input.dtype != t.quint8:
+            raise NotImplementedError(f"Only torch.quint8 is supported for activation tensor, not {input.dtype}")
+        if weight.dtype != t.qint8:
+            raise NotImplementedError(f"Only torch.qint8 is supported for weight tensor, not {weight.dtype}")
+        if input.ndim != dims + 2:
+            raise ValueError(f"Input must have {dims + 2} dimensions")
+        if padding_mode != "zeros":
+            raise NotImplementedError("Only zero-padding is supported!")
+        steps = map(_ntuple(dims), (stride, padding, dilation))
+        operators = t.ops.quantized
+        packed = getattr(operators, f"conv{dims}d_prepack")(weight, bias, *steps, groups)
+        return getattr(operators, f"conv{dims}d")(input, packed, scale, zero_point)
+
+    convolve.__name__ = convolve.__qualname__ = f"conv{dims}d"
+    convolve.__doc__ = f"Return the convolution of integers ``{sizes}`` with a quantized weight."
+    return convolve
 
 
-def conv1d(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-    padding_mode: str = "zeros",
-    scale: float = 1.0,
-    zero_point: int = 0,
-    dtype: Any = t.quint8,
-) -> Any:
-    """Return the convolution of integers ``(N, C, L)`` with a quantized weight."""
-    return _conv(1, input, weight, bias, (stride, padding, dilation), groups, padding_mode, scale, zero_point)
-
-
-def conv2d(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-    padding_mode: str = "zeros",
-    scale: float = 1.0,
-    zero_point: int = 0,
-    dtype: Any = t.quint8,
-) -> Any:
-    """Return the convolution of integers ``(N, C, H, W)`` with a quantized weight."""
-    return _conv(2, input, weight, bias, (stride, padding, dilation), groups, padding_mode, scale, zero_point)
-
-
-def conv3d(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-    padding_mode: str = "zeros",
-    scale: float = 1.0,
-    zero_point: int = 0,
-    dtype: Any = t.quint8,
-) -> Any:
-    """Return the convolution of integers ``(N, C, D, H, W)`` with a quantized weight."""
-    return _conv(3, input, weight, bias, (stride, padding, dilation), groups, padding_mode, scale, zero_point)
+conv1d = _make_convolution(1, "(N, C, L)")
+conv2d = _make_convolution(2, "(N, C, H, W)")
+conv3d = _make_convolution(3, "(N, C, D, H, W)")
 
 
 def linear(input: Any, weight: Any, bias: Any = None, scale: Any = None, zero_point: Any = None) -> Any:
