@@ -35,15 +35,13 @@ from ..bookkeeping.changes import notify_change
 from ..bookkeeping.transactions import run_outside
 from ..errors import ArgumentError, NoKernelError, RegistrationError
 from ..forks import Order, forkable
-from ..keys.table import ARRAYS, AUTOGRAD, LAYOUTS, DispatchKey, keys_of
+from ..keys.table import ARRAYS, AUTOGRAD, LAYOUT_PREFIXES, LAYOUTS, DispatchKey, keys_of
 from ..lazy_text import repr_by_attributes
 from .access import device
 from .owners import ARRAY_TYPES, KEY_TYPES, TYPE_MASKS, device_key, mask_of
 from .types import Array, ArrayType, Dtype
 
 _ARRAY_LAYERS: Final = DispatchKey.Pipeline | DispatchKey.Tracer
-#: The prefixes of torch's layouts, whose keys are there from the beginning.
-_PREFIXES: Final = ("Sparse", "SparseCsr", "Quantized", "NestedTensor")
 _lock: Final = forkable(Order.TABLE)
 #: Held while a device's first record of a layout is made, and kernels are registered for it.
 _registering: Final = forkable(Order.LOADING)
@@ -123,7 +121,7 @@ class TensorLayout:
         with _lock:
             #: The prefix that the layout's own keys have.
             self.keys_prefix = self._find_prefix()
-            is_torchs = self.keys_prefix in _PREFIXES
+            is_torchs = self.keys_prefix in LAYOUT_PREFIXES
             if not is_torchs:
                 DispatchKey.register_layout(self.keys_prefix)
             _known[self.keys_prefix] = _of_record[record] = self
@@ -185,6 +183,10 @@ class TensorLayout:
         key = self.key_for(fields[self.component])
         return (self._types.get(key) or self._make_type(key))(**fields)
 
+    def fields_of(self, record: Any) -> dict[str, Any]:
+        """Return the fields of a record by name, in order."""
+        return {name: getattr(record, name) for name in field_names(self.record)}
+
     def replace(self, record: Any, **changes: object) -> Array:
         """Return a record with other values of some fields; the device of its component decides on its class.
 
@@ -195,17 +197,13 @@ class TensorLayout:
                 f"{self.record.__qualname__} has no field {unknown[0]!r}",
                 hint=f"it has {', '.join(field_names(self.record))}",
             )
-        return self.make(**{name: changes.get(name, getattr(record, name)) for name in field_names(self.record)})
+        return self.make(**self.fields_of(record) | changes)
 
     def map_components(self, function: Callable[[Any], Any], record: Any) -> Array:
         """Return a record with the results of ``function`` for its components, all other fields as they are."""
+        fields = self.fields_of(record).items()
         return self.replace(
-            record,
-            **{
-                name: function(value)
-                for name in field_names(self.record)
-                if hasattr(value := getattr(record, name), "_dispatch_data")
-            },
+            record, **{name: function(each) for name, each in fields if hasattr(each, "_dispatch_data")}
         )
 
     def key_of(self, record: object) -> int:
@@ -262,8 +260,7 @@ def components_of(value: object) -> list[Any]:
     record = getattr(value, "_dispatch_data", value)
     if (layout := RECORDS.get(type(record))) is None:
         return []
-    found = [getattr(record, name) for name in field_names(layout.record)]
-    return [each for each in found if hasattr(each, "_dispatch_data")]
+    return [each for each in layout.fields_of(record).values() if hasattr(each, "_dispatch_data")]
 
 
 def layout_of_key(key: DispatchKey) -> TensorLayout | None:

@@ -23,6 +23,7 @@ class of keys (all Autograd keys, say) is one mask that also covers backends whi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import chain, count
 from typing import TYPE_CHECKING, Final, overload
 
@@ -40,6 +41,8 @@ _BACKENDS: Final = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA NPU Priva
 _ROW: Final = {
     "": 0, "Quantized": 1, "Sparse": 2, "SparseCsr": 3, "NestedTensor": 4, "Autograd": 5, "Autocast": 6,
 }  # fmt: skip
+#: The prefixes of torch's layouts, whose keys are there from the beginning.
+LAYOUT_PREFIXES: Final = ("Quantized", "Sparse", "SparseCsr", "NestedTensor")
 #: The prefixes of a backend's name in those keys; the longest comes first.
 BACKEND_PREFIXES: Final = tuple(sorted(filter(None, _ROW), key=len, reverse=True))
 _MARKER_SLOT: Final = 7
@@ -453,16 +456,13 @@ def _class_mask(prefix: str, names: Iterable[str] = ()) -> int:
 
 #: Classes of keys as masks, with bits for backends that register later.
 DENSE: Final = _class_mask("", ("FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId"))
-LAYOUTS: Final = (
-    _class_mask("Quantized")
-    | _class_mask("Sparse")
-    | _class_mask("SparseCsr")
-    | _class_mask("NestedTensor")
-    | ((1 << _MAX_BACKENDS * _MAX_LAYOUTS) - 1) << (_FIRST_LAYOUT + _MAX_LAYOUTS)
+LAYOUTS: Final = sum(map(_class_mask, LAYOUT_PREFIXES)) | ((1 << _MAX_BACKENDS * _MAX_LAYOUTS) - 1) << (
+    _FIRST_LAYOUT + _MAX_LAYOUTS
 )
 ARRAYS: Final = DENSE | LAYOUTS
 
 
+@cache
 def backend_arrays(name: str) -> int:
     """Return the mask of the keys that arrays of a backend have in any layout, those of layouts yet to come included.
 
@@ -470,7 +470,7 @@ def backend_arrays(name: str) -> int:
     (True, 0)
     """
     mask = (1 << _MAX_LAYOUTS) - 1 << _FIRST_LAYOUT + (_backends.index(name) + 1) * _MAX_LAYOUTS
-    for prefix in ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor"):
+    for prefix in ("", *LAYOUT_PREFIXES):
         mask |= DispatchKey._by_name[prefix + name].value
     return mask
 

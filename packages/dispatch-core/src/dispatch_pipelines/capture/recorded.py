@@ -71,13 +71,8 @@ class RecordedRun:
         #: Whether tensors have got their first gradients.
         self.is_first = any(each.is_first for each in self.finishes.values())
         #: The tensors whose arrays must be there after a replay.
-        self.tensors = list(
-            {
-                id(each): each
-                for each in (*results, *(t for f in self.finishes.values() for t in f.tensors))
-                if not any(each is other for other in self.layouts)
-            }.values()
-        )
+        needed = {id(each): each for each in (*results, *(t for f in self.finishes.values() for t in f.tensors))}
+        self.tensors = [each for key, each in needed.items() if key not in set(map(id, self.layouts))]
         for tensor in self.tensors:
             recording.see(tensor)
         recording.is_open = False

@@ -7,10 +7,10 @@ from typing import Any
 
 from dispatch_aten.dtypes import ScalarType, float64
 from dispatch_core.frontends import AutocastInputs, call_signature
-from dispatch_core.keys import ARRAYS, DispatchKey
+from dispatch_core.keys import ARRAYS, DispatchKey, backend_arrays
 
 from .autocasting import autocast
-from .kernels import ARRAYS_OF, OperatorCasts
+from .kernels import OperatorCasts
 from .settings import current_choices
 
 
@@ -39,7 +39,7 @@ def make_kernel(op: Any, keyset: Any, casts: AutocastInputs) -> Callable[..., An
     call = _AuthorCasts(op, keyset, casts.key)
     run, device, dtype = call.run, casts.device_type, casts.dtype
     arrays = keyset.mask & ARRAYS
-    is_other = bool(arrays) and not arrays & ARRAYS_OF[casts.key.backend]
+    is_other = bool(arrays) and not arrays & backend_arrays(casts.key.backend)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         values = (*args, *kwargs.values())

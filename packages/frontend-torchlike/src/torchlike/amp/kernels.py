@@ -87,7 +87,7 @@ class OperatorCasts:
         kinds = [_ALIAS.sub("", str(argument.type)) for argument in self.arguments]
         self.tensors = tuple(index for index, kind in enumerate(kinds) if kind in ("Tensor", "Tensor?"))
         self.lists = tuple(index for index, kind in enumerate(kinds) if kind == "Tensor[]")
-        self._own = ARRAYS_OF[key.backend]
+        self._own = backend_arrays(key.backend)
         arrays = keyset.mask & ARRAYS
         self._is_alone = bool(arrays) and not arrays & ~self._own
         #: Whether arguments may lie on several devices, or in several layouts, each of which has keys of its own.
@@ -271,15 +271,6 @@ _POLICIES: Final[dict[str, Callable[[OperatorCasts, tuple[Any, ...], ScalarType]
 }
 
 
-class _ArraysOf(dict[str, int]):
-    """A backend → the mask of the keys of its arrays, dense and of every layout."""
-
-    def __missing__(self, backend: str) -> int:
-        found = self[backend] = backend_arrays(backend)
-        return found
-
-
-ARRAYS_OF: Final = _ArraysOf()
 #: Layers that stand above the key, and see a conversion as a call of its own.
 _WATCHERS: Final[int] = DispatchKey.Profiler | DispatchKey.PythonTLSSnapshot | DispatchKey.FuncTorchGradWrapper
 #: The keys in which an argument of a mixed call may differ from it, which passes the layers of arrays if one is sparse.
@@ -300,7 +291,7 @@ def _find_dtype(key: DispatchKey) -> ScalarType | None:
 def _make_policy_kernel(key: DispatchKey, policy: str, op: Any, keyset: Any) -> Callable[..., Any]:
     call = OperatorCasts(op, keyset, key)
     arrays = keyset.mask & ARRAYS
-    if keyset.marker != frontend.marker or (arrays and not arrays & ARRAYS_OF[key.backend]):
+    if keyset.marker != frontend.marker or (arrays and not arrays & backend_arrays(key.backend)):
         # Raw arrays, another frontend's tensors, and other devices'.
         return call.run
     run, act, devices = call.run, _POLICIES[policy], DEVICES
@@ -386,7 +377,7 @@ def run_composite(keyset: Any, op: Any, composite: Callable[..., Any], values: t
     for value in values:
         for each in value if isinstance(value, (list, tuple)) else (value,):
             arrays |= getattr(each, "_dispatch_mask", 0) & ARRAYS
-    own = [key for key in list(_libraries) if keyset.mask & key and arrays & ARRAYS_OF[key.backend]]
+    own = [key for key in list(_libraries) if keyset.mask & key and arrays & backend_arrays(key.backend)]
     if not own:
         return composite(*values)
     (key, *_), dtype = own, _find_dtype(own[0])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 from dispatch_core.calls import define, make_function
-from dispatch_core.frontends import TensorLayout, field_names, find_layout
+from dispatch_core.frontends import TensorLayout, find_layout
 from dispatch_core.keys import AUTOGRAD
 
 from ..autograd.function import Context
@@ -198,7 +198,7 @@ class Blueprint:
     def tensor(self, tensor: Any) -> str:
         """Return the name of a tensor; of one that the call has made, after the lines that give it its state."""
         # Tensors of layouts that are results are made before.
-        is_known, layout = id(tensor) in {*self._part.known, *self._results}, find_layout(tensor)
+        is_known, layout = id(tensor) in self._part.known or id(tensor) in self._results, find_layout(tensor)
         name = f"t{self.place(tensor)}" if is_known or layout is None else self._record(tensor, layout)
         if id(tensor) not in self._part.known and id(tensor) not in self._stated:
             self._stated.add(id(tensor))
@@ -213,7 +213,7 @@ class Blueprint:
         if found is not None:
             return found
         record, self._scope["hold"] = tensor._dispatch_data, _hold
-        fields = [f"{name!r}: {self.value(getattr(record, name))}" for name in field_names(layout.record)]
+        fields = [f"{name!r}: {self.value(value)}" for name, value in layout.fields_of(record).items()]
         facts = f"{self.constant(type(tensor))}, {tensor._dispatch_mask}"
         return self._make(tensor, f"hold({facts}, {self.constant(layout)}.make(**{{{', '.join(fields)}}}))")
 

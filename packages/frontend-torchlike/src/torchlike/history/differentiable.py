@@ -252,9 +252,9 @@ class Differentiable:
 
 
 def _check_layout(tensor: Any) -> None:
-    """Refuse gradients of a tensor of a layout whose components have them; those of nested tensors have a class for that."""
+    """Refuse gradients of a tensor of a layout whose components have them."""
     known = find_layout(tensor)
-    if known is not None and known.components_have_history and known.keys_prefix != "NestedTensor":
+    if known is not None and known.components_have_history:
         raise RuntimeError(
             f"a tensor of {known!r} cannot require gradients: its components have the history\n"
             "Hint: call requires_grad_() on a component"

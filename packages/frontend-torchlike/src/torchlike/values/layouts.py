@@ -13,7 +13,7 @@ import copy
 from typing import Any, ClassVar, Final, NoReturn, Protocol
 
 import dispatch_core as dc
-from dispatch_core.frontends import TensorLayout, field_names, find_layout
+from dispatch_core.frontends import TensorLayout, find_layout
 from dispatch_core.keys import LAYOUTS
 
 from ..names.lazy_names import Tensor, call_late
@@ -143,7 +143,7 @@ def _find_known(record: object) -> TensorLayout:
 
 
 def _fields_of(record: object) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in field_names(_find_known(record).record)}
+    return _find_known(record).fields_of(record)
 
 
 def _rebuild(record: type, fields: dict[str, Any], requires_grad: bool) -> Tensor:

@@ -29,7 +29,7 @@ def list_fields(tensor: Tensor) -> tuple[str, dict[str, Any]]:
         refuse_layout(tensor, "save()")
     assert layout is not None  # else it was refused
     kind = layout.record
-    return f"{kind.__module__}.{kind.__qualname__}", {name: getattr(record, name) for name in field_names(kind)}
+    return f"{kind.__module__}.{kind.__qualname__}", layout.fields_of(record)
 
 
 def rebuild_record(name: Any, fields: Any, requires_grad: Any = False) -> Tensor:
