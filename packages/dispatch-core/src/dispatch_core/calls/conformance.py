@@ -334,7 +334,9 @@ def _compare_storage(item: object, argument: object) -> bool:
     known = ARRAY_TYPES.get(type(one))
     if known is None or not (known.mutable and known.strides is not None and known.storage is not None):
         return True
-    return 0 in known.shape(one) or type(one) is not type(other) or storage_of(one) == storage_of(other)
+    # A pending array and one that is there may share memory, and say so.
+    is_alike = TYPE_MASKS[type(one)] & TYPE_MASKS.get(type(other), 0) & ARRAYS
+    return 0 in known.shape(one) or not is_alike or storage_of(one) == storage_of(other)
 
 
 def _compare_memory(item: object, argument: object, *, is_view: bool) -> str:
