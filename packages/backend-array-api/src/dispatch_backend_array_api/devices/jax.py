@@ -1,4 +1,4 @@
-"""The device ``jax``: arrays of JAX, on its default device."""
+"""The device ``jax``: arrays of JAX, on one of its devices or on several."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import jax.numpy as jnp
 import jax.scipy.special
 import numpy as np
 
-from ..backend import array_api_backend
+import dispatch_core as dc
+
+from .. import jax_meshes
+from ..backend import ArrayAPIBackend, array_api_backend
 from ..error_words import ErrorWords
 from ..kernels.pointwise import binary, unary
 from ..library import Array
@@ -71,6 +74,15 @@ def _put(values: Any) -> Array:
     return jax.device_put(np.array(values))
 
 
+class JaxBackend(ArrayAPIBackend):
+    """The hooks of the device, with those that tell where its arrays lie."""
+
+    @dc.hookimpl
+    def dispatch_device_interface(self) -> dc.DeviceInterface:
+        """Return what JAX offers besides operators."""
+        return dc.DeviceInterface(placements=jax_meshes)
+
+
 with jax.enable_x64(True):
     backend: Final = array_api_backend(
         "jax",
@@ -85,9 +97,11 @@ with jax.enable_x64(True):
             "floor_divide": lambda library: binary(library, "floor_divide", _floor_divide),
             "prims::slice": lambda library: _slice,
             "prims::slice_scatter": lambda library: _slice_scatter,
+            "dispatch::redistribute": jax_meshes.redistribute,
         },
         around=lambda kernel: in_64_bits(keep_values(kernel)),
         words=words,
+        plugin=JaxBackend,
         make_planner=partial(
             make_planner, words=words, around=lambda function: in_64_bits(keep_planned_values(function))
         ),

@@ -34,6 +34,7 @@ PARTS: Final = {
     "initialized": "initialization",
     "deterministic": "deterministic algorithms",
     "collectives": "collectives",
+    "placements": "arrays over several devices",
     "functions": "functions of its own",
 }
 #: Part → the functions that an object given for it must have, and those that it may have.
@@ -45,6 +46,7 @@ GROUPS: Final = {
         ("all_gather", "all_reduce", "broadcast", "connect", "exchange", "reduce_scatter"),
         ("barrier", "check", "close"),
     ),
+    "placements": (("find", "from_local", "place", "to_local"), ()),
 }
 #: Parts that are no functions and no groups of functions.
 _VALUES: Final = ("dtypes", "functions", "out_of_memory")
@@ -95,6 +97,10 @@ class DeviceInterface:
       ``exchange(connection, sends, receives)`` takes arrays with the ranks that they go to and come from, all at once, and
       returns those received. ``close(connection)``, ``barrier(connection)`` and ``check(connection)``, which raises an
       error that has come in, may be left out.
+    * ``placements``: an object or module for arrays that lie on several devices of the process. ``find(array)`` returns the
+      mesh (``dispatch_aten.placements.DeviceMesh``) and its placements there, or None for an array on one device;
+      ``place(array, mesh, placements)`` returns an array with the same numbers that lies so; ``to_local(array)`` gives the
+      part that this process has, ``from_local(array, mesh, placements, shape)`` makes a whole of the processes' parts.
     * ``functions``: a mapping of names to functions of the device's own, which frontends hand on beside theirs.
 
     Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.
@@ -134,6 +140,7 @@ class DeviceInterface:
         initialized: Callable[[], bool] | None = None,
         deterministic: Callable[[bool], object] | None = None,
         collectives: Any = None,
+        placements: Any = None,
         functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         self.properties = properties
@@ -159,6 +166,7 @@ class DeviceInterface:
         self.initialized = initialized
         self.deterministic = deterministic
         self.collectives = collectives
+        self.placements = placements
         self.functions = functions
         for part in PARTS:
             _check_part(part, getattr(self, part))
