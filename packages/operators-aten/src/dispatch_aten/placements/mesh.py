@@ -1,9 +1,9 @@
-"""Meshes: devices, or processes with one each, in a grid whose dimensions may have names (source: ``torch.distributed.device_mesh``).
+"""Meshes: devices, or processes with one each, in a grid (source: ``torch.distributed.device_mesh``).
 
 Note [Part of a mesh]
     ``mesh["model"]`` are the devices along one of its dimensions, beside this process's own: a mesh of fewer dimensions. It
-    knows the mesh that it is a part of, its ``root``, so that tensors on one and on the other can meet: a tensor on the part is one on
-    the root, whole along the other dimensions.
+    knows the mesh that it is a part of, its ``root``, so that tensors on one and on the other can meet: a tensor on the part
+    is one on the root, whole along the other dimensions.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["DeviceMesh"]
 class DeviceMesh:
     """Devices of one type in a grid: ``ranks`` are their numbers, ``mesh_dim_names`` the names of the grid's dimensions.
 
-    On a device whose arrays lie on several devices of one process (``jax``) the numbers are those of the devices, else those of
-    processes. ``rank`` is the number of this process's own; None where the process has all, or none.
+    On a device whose arrays lie on several devices of one process (``jax``) the numbers are those of the devices, else those
+    of processes. ``rank`` is the number of this process's own; None where the process has all, or none.
 
     Raises ``PlacementError`` for numbers that stand twice, and for names that do not fit.
 
@@ -102,7 +102,7 @@ class DeviceMesh:
         return prod(self.shape) if mesh_dim is None else self.shape[self.dim_of(mesh_dim)]
 
     def dim_of(self, mesh_dim: int | str) -> int:
-        """Return the number of a dimension. Raises ``KeyError`` for a name that there is not, ``IndexError`` for a number."""
+        """Return the number of a dimension; raises ``KeyError`` for a name that is not there, ``IndexError`` for a number."""
         if isinstance(mesh_dim, str):
             names = self.mesh_dim_names or ()
             if mesh_dim not in names:
