@@ -1,9 +1,10 @@
 """Arrays of JAX over several devices: XLA moves their parts, and puts collectives into programs (source: ``jax.sharding``).
 
 Note [Meshes]
-    A mesh of numbers of devices is a ``jax.sharding.Mesh`` with Auto axes, placements are a ``NamedSharding``: ``Shard`` along
-    a dimension of the mesh names its axis at a dimension of the array, ``Replicate`` names it nowhere. A part of a mesh is the
-    whole mesh, with nothing along the other axes. JAX has no array whose parts are to be summed, so ``Partial`` is refused.
+    A mesh of numbers of devices is a ``jax.sharding.Mesh`` with Auto axes, placements are a ``NamedSharding``: ``Shard``
+    along a dimension of the mesh names its axis at a dimension of the array, ``Replicate`` names it nowhere. A part of a mesh
+    is the whole mesh, with nothing along the other axes. JAX has no array whose parts are to be summed, so ``Partial`` is
+    refused.
 
     An array that a program has placed itself, by another kind of sharding or with several axes in another order, keeps it;
     its placements tell what torch's words can tell.

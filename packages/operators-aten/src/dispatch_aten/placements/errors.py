@@ -8,4 +8,4 @@ __all__ = ["PlacementError"]
 
 
 class PlacementError(OperatorError, ValueError):
-    """A mesh or placement that cannot be, or that does not fit a tensor; torch raises ``ValueError`` and ``RuntimeError``."""
+    """A mesh or placement that cannot be, or that does not fit a tensor (torch has ``ValueError`` for it, mostly)."""

@@ -102,7 +102,7 @@ class DeviceMesh:
         return prod(self.shape) if mesh_dim is None else self.shape[self.dim_of(mesh_dim)]
 
     def dim_of(self, mesh_dim: int | str) -> int:
-        """Return the number of a dimension; raises ``KeyError`` for a name that is not there, ``IndexError`` for a number."""
+        """Return the number of a dimension; raises ``KeyError`` for an unknown name, ``IndexError`` for a number."""
         if isinstance(mesh_dim, str):
             names = self.mesh_dim_names or ()
             if mesh_dim not in names:

@@ -61,7 +61,7 @@ class Replicate(Placement):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Partial(Placement):
-    """Each device has a tensor of the whole's shape; combined by ``reduce_op``, "sum" or another reduction, they are the whole.
+    """Each device has a tensor of the whole's shape; combined by ``reduce_op``, "sum" or another reduction, they are it.
 
     Raises ``PlacementError`` for another reduction.
 
