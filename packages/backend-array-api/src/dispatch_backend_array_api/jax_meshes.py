@@ -2,9 +2,9 @@
 
 Note [Meshes]
     A mesh of numbers of devices is a ``jax.sharding.Mesh`` with Auto axes, placements are a ``NamedSharding``: ``Shard``
-    along a dimension of the mesh names its axis at a dimension of the array, ``Replicate`` names it nowhere. A part of a mesh
-    is the whole mesh, with nothing along the other axes. JAX has no array whose parts are to be summed, so ``Partial`` is
-    refused.
+    along a dimension of the mesh names its axis at a dimension of the array, ``Replicate`` names it nowhere. A part of a
+    mesh is the whole mesh, with nothing along the other axes. JAX has no array whose parts are to be summed, so ``Partial``
+    is refused.
 
     An array that a program has placed itself, by another kind of sharding or with several axes in another order, keeps it;
     its placements tell what torch's words can tell.
@@ -12,7 +12,7 @@ Note [Meshes]
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
 from typing import Any, Final
@@ -24,7 +24,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from dispatch_aten.placements import DeviceMesh, PlacementError, Replicate, Shard
 
-__all__ = ["find", "from_local", "place", "redistribute", "sharding_of", "to_local"]
+__all__ = ["KERNELS", "find", "from_local", "place", "sharding_of", "to_local"]
 
 _NAME: Final = "jax"
 
@@ -102,10 +102,12 @@ def place(array: Any, mesh: DeviceMesh, placements: Sequence[Any]) -> Any:
 
 
 def to_local(array: Any) -> Any:
-    """Return what this process's devices hold, as an array on the first of them.
+    """Return what this process's devices hold, as an array on the first of them; one that JAX follows stays as it is.
 
     Raises ``PlacementError`` where that is no box: the devices of a process hold parts that do not lie side by side.
     """
+    if isinstance(array, jax.core.Tracer):
+        return array
     parts = {_box(shard.index, array.shape): shard.data for shard in array.addressable_shards}
     starts = tuple(min(box[dim][0] for box in parts) for dim in range(array.ndim))
     ends = tuple(max(box[dim][1] for box in parts) for dim in range(array.ndim))
@@ -135,11 +137,19 @@ def from_local(array: Any, mesh: DeviceMesh, placements: Sequence[Any], shape: S
     return jax.make_array_from_process_local_data(sharding, np.asarray(array), tuple(shape))
 
 
-def redistribute(library: Any) -> Any:
-    """Return the kernel of ``dispatch::redistribute``."""
+def _fresh(function: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
+    """Return what makes the kernel of a function: its result is a new array, also where nothing has to be moved."""
 
-    def run(self: Any, mesh: DeviceMesh, placements: Sequence[Any]) -> Any:
-        found = place(self, mesh, placements)
+    def run(self: Any, *args: Any) -> Any:
+        found = function(self, *args)
         return jnp.copy(found) if found is self else found
 
-    return run
+    return lambda library: run
+
+
+#: The kernels of the operators for tensors over several devices.
+KERNELS: Final = {
+    "dispatch::redistribute": _fresh(place),
+    "dispatch::to_local": _fresh(to_local),
+    "dispatch::from_local": _fresh(from_local),
+}

@@ -97,7 +97,7 @@ with jax.enable_x64(True):
             "floor_divide": lambda library: binary(library, "floor_divide", _floor_divide),
             "prims::slice": lambda library: _slice,
             "prims::slice_scatter": lambda library: _slice_scatter,
-            "dispatch::redistribute": jax_meshes.redistribute,
+            **jax_meshes.KERNELS,
         },
         around=lambda kernel: in_64_bits(keep_values(kernel)),
         words=words,

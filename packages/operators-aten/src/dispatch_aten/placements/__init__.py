@@ -1,15 +1,15 @@
-"""Tensors over several devices: meshes of devices, how a tensor lies on one, and the operator that changes it.
+"""Tensors over several devices: meshes of devices, how a tensor lies on one, and the operators that change it.
 
-Importing it defines ``dispatch::redistribute``.
+Importing it defines them.
 
 >>> import dispatch_core as dc
 >>> dc.ops.dispatch.redistribute.default.name
 'dispatch::redistribute'
 """
 
-from . import operators  # noqa: F401  # importing it defines the operators
 from .errors import PlacementError
 from .mesh import DeviceMesh
+from .operators import placement_of
 from .types import Partial, Placement, Replicate, Shard, check_placements, split
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "Replicate",
     "Shard",
     "check_placements",
+    "placement_of",
     "split",
 ]

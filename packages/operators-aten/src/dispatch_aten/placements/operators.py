@@ -1,56 +1,100 @@
-"""The operator that changes where a tensor lies.
+"""The operators of tensors over several devices: where one lies is changed, and a process's part is taken or given.
 
-It is the same for every device. A device whose arrays lie on several devices has a kernel for it, and a layout of tensors
-that lie in parts one for its records; it is a step of a program there, with a gradient. On any other it is refused.
+They are the same for every device. A device whose arrays lie on several devices of a process computes them by the
+``placements`` of its interface, and a layout of tensors that lie in parts has kernels for its records. Each is a step of a
+program, with a gradient that lies as the argument does.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
 
 import dispatch_core as dc
-from dispatch_core.frontends import run_outside
+from dispatch_core.frontends import materialize, run_outside, to_data
 from dispatch_core.tools import find_interface
 
 from .errors import PlacementError
+from .types import Partial, Replicate
 
-__all__ = ["define", "placement_of"]
+__all__ = ["define", "placement_of", "without_partial"]
 
-_SCHEMA: Final = "redistribute(Tensor self, Any mesh, Any placements) -> Tensor"
-_aten: Final = dc.ops.aten
+_SCHEMAS: Final = """
+redistribute(Tensor self, Any mesh, Any placements) -> Tensor
+to_local(Tensor self) -> Tensor
+from_local(Tensor self, Any mesh, Any placements, SymInt[] size) -> Tensor
+"""
+_aten, _own = dc.ops.aten, dc.ops.dispatch
 
 
 def placement_of(tensor: Any) -> tuple[Any, tuple[Any, ...]] | None:
     """Return the mesh that a tensor lies on, and its placements there; None for one on one device."""
-    record = dc.frontends.to_data(tensor)
-    if (found := getattr(record, "placements", None)) is not None and hasattr(record, "mesh"):
-        return record.mesh, tuple(found)
+    record = to_data(tensor)
+    if hasattr(record, "mesh") and hasattr(record, "placements"):
+        return record.mesh, tuple(record.placements)
     engine = find_interface(dc.device(tensor).type).placements
-    return None if engine is None else engine.find(dc.frontends.materialize(tensor))
+    return None if engine is None else engine.find(materialize(tensor))
 
 
-def _refuse(self: Any, mesh: Any, placements: Any) -> Any:
-    raise PlacementError(
-        f"redistribute: a tensor on {dc.device(self)} lies on one device, and not on {mesh}",
-        hint="distribute_tensor places it",
-    )
+def without_partial(placements: Sequence[Any]) -> tuple[Any, ...]:
+    """Return placements with the whole in the place of what is to be combined, as gradients lie."""
+    return tuple(Replicate() if isinstance(each, Partial) else each for each in placements)
 
 
-def _backward(ctx: Any, grad: Any) -> tuple[Any, None, None]:
-    return dc.ops.dispatch.redistribute(grad, ctx.mesh, ctx.placements), None, None
+def _refuse(name: str) -> Callable[..., NoReturn]:
+    def run(self: Any, *args: Any) -> NoReturn:
+        raise PlacementError(
+            f"{name}: tensors on {dc.device(self).type} lie on one device each",
+            hint="a mesh of processes has tensors on cpu and npu, one of devices those on jax",
+        )
+
+    return run
+
+
+def _backward_of_redistribute(ctx: Any, grad: Any) -> tuple[Any, None, None]:
+    return _own.redistribute(grad, *ctx.place), None, None
+
+
+def _backward_of_to_local(ctx: Any, grad: Any) -> Any:
+    return grad if ctx.place is None else _own.from_local(grad, *ctx.place, ctx.size)
+
+
+def _backward_of_from_local(ctx: Any, grad: Any) -> tuple[Any, None, None, None]:
+    return _own.to_local(_own.redistribute(grad, *ctx.place)), None, None, None
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    _, ctx.mesh, ctx.placements = inputs
+    """Keep where the argument lies, or the result where that is not known, as in a program that is traced."""
+    found = placement_of(inputs[0]) or (inputs[1:3] if len(inputs) > 1 else None)
+    ctx.place = None if found is None else (found[0], without_partial(found[1]))
+    ctx.size = list(dc.shape(inputs[0]))
+
+
+def _keep_given(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    ctx.place = inputs[1], without_partial(inputs[2])
+
+
+_FORMULAS: Final[dict[str, tuple[Callable[..., Any], Callable[..., None]]]] = {
+    "redistribute": (_backward_of_redistribute, _keep),
+    "to_local": (_backward_of_to_local, _keep),
+    "from_local": (_backward_of_from_local, _keep_given),
+}
+_FAKES: Final[dict[str, Callable[..., Any]]] = {
+    "redistribute": lambda self, mesh, placements: _aten.empty_like(self),
+    "to_local": lambda self: _aten.empty_like(self),
+    "from_local": lambda self, mesh, placements, size: _aten.new_empty(self, size),
+}
 
 
 def define() -> dc.Library:
-    """Define the operator; return its library."""
+    """Define the operators; return their library."""
     library = dc.Library("dispatch", "FRAGMENT")
-    name = library.define(_SCHEMA).partition("::")[2]
-    library.impl(name, _refuse, "CompositeExplicitAutograd")
-    dc.register_fake(f"dispatch::{name}", lambda self, mesh, placements: _aten.empty_like(self), lib=library)
-    dc.register_autograd(f"dispatch::{name}", _backward, setup_context=_keep, lib=library)
+    for schema in filter(None, _SCHEMAS.splitlines()):
+        name = library.define(schema).partition("::")[2]
+        library.impl(name, _refuse(name), "CompositeExplicitAutograd")
+        dc.register_fake(f"dispatch::{name}", _FAKES[name], lib=library)
+        backward, keep = _FORMULAS[name]
+        dc.register_autograd(f"dispatch::{name}", backward, setup_context=keep, lib=library)
     return library
 
 
