@@ -25,6 +25,7 @@ from ..history.captures import current_part, see_gradient
 from ..history.node import Leaf, Node
 from ..names.lazy_names import Tensor
 from ..tensors.tensor import bare
+from ..values.layouts import answer
 
 #: The number of torch's ``contiguous_format``.
 _CONTIGUOUS: Final = 0
@@ -45,6 +46,8 @@ def accumulate(leaf: Node, grads: list[Tensor | None], create_graph: bool) -> No
         return
     if tensor is not None:
         see_gradient(tensor)
+        if tensor._dispatch_mask & LAYOUTS and grads[0] is not None:
+            grads[0] = answer(tensor, "leave_gradient")(grads[0])
     with accumulating:
         before = leaf.grad
         grad: Any = grads[0]
