@@ -31,12 +31,12 @@ _fused_rms_norm: *#,#->*#,*@
 _fused_rms_norm_backward: *#,*#,*@,#->*#,#; linear 0
 convolution: n.,.,.->n.
 convolution_backward: n.,n.,.->n.,.,.; linear 0
-max_pool2d_with_indices: nchw->nchw,nchw; whole hw
-max_pool2d_with_indices_backward: nchw,nchw,nchw->nchw; whole hw; linear 0
-avg_pool2d: nchw->nchw; whole hw; linear 0
-avg_pool2d_backward: nchw,nchw->nchw; whole hw; linear 0
-_adaptive_avg_pool2d: nchw->nchw; whole hw; linear 0
-_adaptive_avg_pool2d_backward: nchw,nchw->nchw; whole hw; linear 0
+max_pool2d_with_indices: nchw->nchw,nchw; whole chw
+max_pool2d_with_indices_backward: nchw,nchw,nchw->nchw; whole chw; linear 0
+avg_pool2d: nchw->nchw; whole chw; linear 0
+avg_pool2d_backward: nchw,nchw->nchw; whole chw; linear 0
+_adaptive_avg_pool2d: nchw->nchw; whole chw; linear 0
+_adaptive_avg_pool2d_backward: nchw,nchw->nchw; whole chw; linear 0
 native_dropout_backward: *,*->*; linear 0
 tril: *ij->*ij; whole ij; linear 0
 triu: *ij->*ij; whole ij; linear 0
@@ -138,8 +138,7 @@ def _nll_loss_backward(call: Call) -> Dims | None:
 
 
 def _convert(call: Call) -> Dims | None:
-    dtype = call.values.get("dtype")
-    return _pointwise(call, "0" if dtype is None or dtype.is_floating_point or dtype.is_complex else "")
+    return _pointwise(call, "0" if call.values.get("dtype") is None else "")  # sums of what was rounded are others
 
 
 def _reduction(call: Call, combine: str | None, linear: bool = False) -> Dims | None:
