@@ -23,7 +23,7 @@ from .draws import find_draw
 from .moves import move
 from .plans import Operator
 from .rewrites import find_rewrite
-from .tensor import DISTRIBUTED, Placed, Spec
+from .tensor import DISTRIBUTED, PlacedData, Spec
 
 __all__ = ["register"]
 
@@ -69,32 +69,28 @@ def run(operator: Operator, values: Sequence[Any]) -> Any:
 def _find_parts(operator: Operator, values: Sequence[Any]) -> tuple[list[tuple[int, int | None, Any, Spec]], type]:
     """Return the tensors of a call, and the class of the first record."""
     given: list[tuple[int, int | None, Any, Any]] = []
-    ordinary, first, mixed = False, None, False
+    first: Any = None
+    ordinary = mixed = False
     for index, is_list in operator.tensors:
         value = values[index]
         if value is None:
             continue
-        if is_list:
-            for place, each in enumerate(value):
-                if each is not None:
-                    data = each._dispatch_data
-                    is_placed = isinstance(data, Placed)
-                    given.append((index, place, *((data.local, data.spec) if is_placed else (each, None))))
-                    first, ordinary = (first or data) if is_placed else first, ordinary or not is_placed
-            continue
-        data = value._dispatch_data
-        if isinstance(data, Placed):
-            spec = data.spec
+        for place, each in enumerate(value) if is_list else ((None, value),):
+            if each is None:
+                continue
+            data = each._dispatch_data
+            if not isinstance(data, PlacedData):
+                given.append((index, place, each, None))
+                ordinary = True
+                continue
+            spec: Spec = data.spec  # type: ignore[attr-defined]  # a record of the layout has it
             if first is None:
                 first = data
             elif spec.mesh is not first.spec.mesh:
                 mixed = True
-            given.append((index, None, data.local, spec))
-        else:
-            given.append((index, None, value, None))
-            ordinary = True
+            given.append((index, place, data.local, spec))  # type: ignore[attr-defined]
     assert first is not None  # the call has come under the layout's key
-    if mixed or any(each[3] is not None and each[3].mesh != first.spec.mesh for each in given):
+    if mixed:
         given = _on_one_mesh(operator, given)
     if ordinary:
         spec = next(each[3] for each in given if each[3] is not None)
@@ -158,7 +154,7 @@ def _run_out(operator: Operator, functional: Operator, values: Sequence[Any]) ->
     )
     targets = [values[index] for index in operator.writes]
     for target, each in zip(targets, functional.signature.unpack(made), strict=True):
-        if not isinstance(target._dispatch_data, Placed):
+        if not isinstance(target._dispatch_data, PlacedData):
             _accept(operator, (operator.writes[0], None, target, None), each._dispatch_data.spec)
         if target.shape == each.shape:
             _aten.copy_(target, each)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any, ClassVar, Final, Self
 
 import dispatch_core as dc
@@ -20,13 +19,15 @@ from dispatch_core.frontends import TensorLayout
 from ...tensors.tensor import Tensor, frontend
 from ...values.layouts import LayoutData, layout, strided
 
-__all__ = ["DISTRIBUTED", "Placed", "Spec", "record_of", "wrap_part"]
+__all__ = ["DISTRIBUTED", "Placed", "PlacedData", "Spec", "record_of", "wrap_part"]
 
 
 class Spec:
     """Where a tensor of a size lies: a mesh, and a placement for each of its dimensions; see Note [Specs]."""
 
     _known: ClassVar[dict[Any, Spec]] = {}
+    #: Equal meshes are one object here.
+    _meshes: ClassVar[dict[Any, DeviceMesh]] = {}
     _most: ClassVar[int] = 10_000
 
     mesh: DeviceMesh
@@ -41,7 +42,8 @@ class Spec:
             if len(cls._known) >= cls._most:
                 cls._known.clear()
             found = cls._known[key] = super().__new__(cls)
-            found.mesh, _, found.placements, found.size = key
+            found.mesh = cls._meshes.setdefault(key[:2], mesh)
+            found.placements, found.size = key[2:]
         return found  # type: ignore[no-any-return]
 
     def __reduce__(self) -> Any:
@@ -101,8 +103,14 @@ def coordinate_of(mesh: DeviceMesh) -> tuple[int, ...]:
     return tuple(found)
 
 
+class PlacedData:
+    """The class by which records are told from arrays: that of a protocol is slow to ask."""
+
+    __slots__ = ()
+
+
 @dataclass(slots=True)
-class Placed(LayoutData):
+class Placed(PlacedData, LayoutData):
     """The data of a tensor over several processes: the part of this one, and where the parts lie."""
 
     local: Tensor
@@ -134,7 +142,7 @@ class Placed(LayoutData):
         """Return a gradient that lies as the tensor does, and as a whole where that is to be combined."""
         found = gradient._dispatch_data
         wanted = self.spec.without_partial
-        if not isinstance(found, Placed) or found.spec is wanted:
+        if not isinstance(found, PlacedData) or found.spec is wanted:  # type: ignore[attr-defined]
             return gradient
         made: Tensor = dc.ops.dispatch.redistribute(gradient, wanted.mesh, wanted.placements)
         return made
@@ -171,10 +179,5 @@ def wrap_part(local: Tensor, spec: Spec) -> Tensor:
 
 def record_of(value: object) -> Placed | None:
     """Return the record of a tensor over several processes; None for any other value."""
-    found = getattr(value, "_dispatch_data", None)
-    return found if isinstance(found, Placed) else None
-
-
-def numel(size: Sequence[int]) -> int:
-    """Return the number of elements of a size."""
-    return prod(size)
+    found: Any = getattr(value, "_dispatch_data", None)
+    return found if isinstance(found, PlacedData) else None
