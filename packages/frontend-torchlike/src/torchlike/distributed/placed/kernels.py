@@ -22,7 +22,7 @@ from ...tensors.tensor import Tensor, frontend
 from .draws import find_draw
 from .moves import move
 from .plans import Operator
-from .rewrites import find_rewrite
+from .rewrites import find_rewrite, run_by_batch
 from .tensor import DISTRIBUTED, PlacedData, Spec
 
 __all__ = ["register"]
@@ -209,6 +209,30 @@ def _of_values(function: Callable[..., Any], operator: Operator, *more: Any) -> 
     return kernel
 
 
+def _multiply(self: Any, other: Any) -> Any:
+    found = run_by_batch(_aten.matmul, [self, other])
+    return _COMPOSITES["matmul"](self, other) if found is None else found
+
+
+def _attend(query: Any, key: Any, value: Any, attn_mask: Any = None, *values: Any, **options: Any) -> Any:
+    found = None
+    if attn_mask is None and not (values and values[0]) and not options.get("dropout_p"):
+        matrices = [query, key, value]
+        found = run_by_batch(_aten.scaled_dot_product_attention, matrices, attn_mask, *values, **options)
+    if found is not None:
+        return found
+    defaults = {"dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False}
+    named = defaults | dict(zip(defaults, values, strict=False)) | options
+    return _COMPOSITES["scaled_dot_product_attention"](query, key, value, attn_mask, *named.values())
+
+
+#: The kernels of operators that are made of others, with a history and without.
+_MADE: Final = {"matmul": _multiply, "scaled_dot_product_attention": _attend}
+_COMPOSITES: Final[dict[str, Any]] = {
+    name: frontends.find_composite(getattr(_aten, name).default, "CompositeImplicitAutograd") for name in _MADE
+}
+
+
 class _PlacedKernels(dc.KernelFactory):
     #: What the schema calls a view is one where the part is.
     answers_for_results = True
@@ -220,12 +244,20 @@ def register(key: Any) -> None:
     with dc.registry.transaction(level="backend"):
         others = dc.Library("_", "IMPL")
         others.fallback(_PlacedKernels(_make, in_order=True), key.name)
+        aten = dc.Library("aten", "IMPL", key.name)
+        for name, kernel in _MADE.items():
+            aten.impl(name, kernel)
         own = dc.Library("dispatch", "IMPL", key.name)
         from .places import KERNELS
 
         for name, kernel in KERNELS.items():
             own.impl(name, kernel)
-        _libraries.extend([others, own])
+        _libraries.extend([others, aten, own])
 
 
 _libraries: Final[list[dc.Library]] = []
+assert DISTRIBUTED.autograd_key is not None  # a layout of its own prefix has one
+with dc.registry.transaction(level="backend"):
+    _with_history: Final = dc.Library("aten", "IMPL", DISTRIBUTED.autograd_key.name)
+    for _name, _kernel in _MADE.items():
+        _with_history.impl(_name, _kernel)

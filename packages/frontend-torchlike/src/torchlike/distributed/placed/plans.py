@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.placements import Partial, Replicate, Shard
+from dispatch_aten.placements import Replicate, Shard
 from dispatch_aten.placements.choice import Choice, choose
 from dispatch_aten.placements.dims import Call, Dims
 from dispatch_aten.placements.dims_table import USED, find_rule
@@ -113,11 +114,11 @@ class Plan:
         self.moves = [
             (rank, spec, Spec(mesh, wanted, spec.size))
             for rank, (spec, wanted) in enumerate(zip(specs, found.inputs, strict=True))
-            if spec.placements != wanted and not (rank in unread and _is_free(spec.placements, wanted))
+            if spec.placements != wanted and rank not in unread
         ]
         #: Those of them that are gathered where each process has a part, in elements.
         self.gathered = [
-            (rank, _count_gathered(spec, wanted)) for rank, spec, wanted in self.moves if _gathers(spec, wanted)
+            (rank, prod(wanted.local_size)) for rank, spec, wanted in self.moves if _gathers(spec, wanted)
         ]
         self.outputs = found.outputs
         self.sizes = [self._find_sizes(dims, specs, labels, each) for labels, each in zip(dims.outputs, self.outputs)]
@@ -169,19 +170,8 @@ class Plan:
         return found
 
 
-def _is_free(now: Sequence[Any], wanted: Sequence[Any]) -> bool:
-    return all(one == other or isinstance(one, Partial) for one, other in zip(now, wanted, strict=True))
-
-
 def _gathers(source: Spec, target: Spec) -> bool:
     return any(
         isinstance(one, Shard) and isinstance(other, Replicate) and count > 1
         for one, other, count in zip(source.placements, target.placements, source.mesh.shape, strict=True)
     )
-
-
-def _count_gathered(source: Spec, target: Spec) -> int:
-    count = 1
-    for each in target.local_size:
-        count *= each
-    return count

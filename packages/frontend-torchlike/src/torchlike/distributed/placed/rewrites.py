@@ -7,12 +7,13 @@ from math import inf, prod
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.placements import Partial
+from dispatch_aten.placements import Partial, Replicate, Shard
 
+from .moves import move
 from .plans import Operator
-from .tensor import record_of
+from .tensor import Spec, record_of, wrap_part
 
-__all__ = ["find_rewrite"]
+__all__ = ["find_rewrite", "run_by_batch"]
 
 _aten, _own = dc.ops.aten, dc.ops.dispatch
 _MEAN, _SUM = 1, 2
@@ -23,8 +24,8 @@ def find_rewrite(operator: Operator) -> Callable[..., Any] | None:
     base = operator.name.partition(".")[0]
     if operator.writes:
         return None
-    if base in ("nll_loss_forward", "linalg_vector_norm", "mean"):
-        return {"nll_loss_forward": _nll_loss, "linalg_vector_norm": _norm, "mean": _mean}[base]
+    if base in _BY_NAME:
+        return _BY_NAME[base]
     if "reduction" in operator.names and base != "nll_loss_backward":
         return _average_backward if base.endswith("_backward") else _average
     return None
@@ -104,6 +105,55 @@ def _mean(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
     return _aten.div(total, prod(spec.size) / max(prod(dc.shape(total)), 1))
 
 
-def is_partial(spec: Any) -> bool:
-    """Return whether a tensor is to be combined along a dimension of its mesh."""
-    return any(isinstance(each, Partial) for each in spec.placements)
+def _embed(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
+    """Return rows of a table that is cut at its rows: each process gives those that it has, which are summed."""
+    weight, indices = values[0]._dispatch_data, record_of(values[1])
+    spec = weight.spec
+    cut = [each.is_shard(0) and count > 1 for each, count in zip(spec.placements, spec.mesh.shape, strict=True)]
+    if indices is None or not any(cut) or any(each.is_partial() for each in spec.placements):
+        return run(operator, values)
+    found = indices.spec
+    here = [
+        now if place.is_replicate() else Replicate()
+        for place, now in zip(spec.placements, found.placements, strict=True)
+    ]
+    target = Spec(spec.mesh, here, found.size)
+    start, count = spec.parts[0]
+    own = _aten.sub.Scalar(move(indices.local, found, target), start)
+    absent = _aten.logical_or(_aten.lt.Scalar(own, 0), _aten.ge.Scalar(own, count))
+    table = weight.local if count else _aten.new_zeros(weight.local, [1, spec.local_size[1]])
+    rows = operator.call([table, _aten.masked_fill.Scalar(own, absent, 0), -1, False, False])
+    rows = _aten.masked_fill.Scalar(rows, _aten.unsqueeze(absent, -1), 0)
+    last = len(found.size)
+    made = [
+        Partial() if is_cut else Shard(last) if place.is_shard(1) else now
+        for is_cut, place, now in zip(cut, spec.placements, here, strict=True)
+    ]
+    return wrap_part(rows, Spec(spec.mesh, made, [*found.size, spec.size[1]]))
+
+
+def run_by_batch(run: Callable[..., Any], matrices: Sequence[Any], *others: Any, **options: Any) -> Any | None:
+    """Return products of stacks of matrices, which are cut along dimensions of stacks alone; None where they are not.
+
+    The stack is one long one to the operators that a product is made of, which cannot be cut at its inner dimensions.
+    """
+    records = [record_of(each) for each in matrices]
+    first = records[0]
+    if first is None or any(each is None or each.spec.placements != first.spec.placements for each in records):
+        return None
+    ndim = len(first.spec.size)
+    stack = first.spec.size[:-2]
+    if ndim < 4 or any(each.spec.size[:-2] != stack or len(each.spec.size) != ndim for each in records if each):
+        return None
+    if any(each.is_partial() or (each.is_shard() and each.dim >= ndim - 2) for each in first.placements):  # type: ignore[attr-defined]
+        return None
+    made = run(*map(_own.to_local, matrices), *others, **options)
+    return _own.from_local(made, first.mesh, first.placements, [*stack, *dc.shape(made)[-2:]])
+
+
+_BY_NAME: Final[dict[str, Callable[..., Any]]] = {
+    "nll_loss_forward": _nll_loss,
+    "linalg_vector_norm": _norm,
+    "mean": _mean,
+    "embedding": _embed,
+}
