@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,7 +37,12 @@ class _Meeting:
 class _Engine:
     """Collectives between threads, for arrays of NumPy; a connection is a meeting and a rank."""
 
-    calls: list[str] = []
+    #: The names of the collectives that rank 0 of a group has called.
+    calls: ClassVar[list[str]] = []
+
+    def note(self, connection: Any, name: str) -> None:
+        if not connection[1]:
+            self.calls.append(name)
 
     def connect(self, group: Any, index: Any) -> Any:
         raise AssertionError("groups of threads are connected when they are made")
@@ -48,7 +53,7 @@ class _Engine:
 
     def all_gather(self, connection: Any, array: Any, into: Any) -> Any:
         meeting, rank = connection
-        self.calls.append("all_gather")
+        self.note(connection, "all_gather")
         found = meeting.swap(rank, array)
         assert len({each.shape for each in found}) == 1
         return self._give(np.concatenate(found), into)
@@ -63,11 +68,11 @@ class _Engine:
         return total
 
     def all_reduce(self, connection: Any, array: Any, op: str, into: Any) -> Any:
-        self.calls.append("all_reduce")
+        self.note(connection, "all_reduce")
         return self._give(self._reduce(connection, array, op), into)
 
     def reduce_scatter(self, connection: Any, array: Any, op: str, into: Any) -> Any:
-        self.calls.append("reduce_scatter")
+        self.note(connection, "reduce_scatter")
         meeting, rank = connection
         return self._give(np.split(self._reduce(connection, array, op), len(meeting.values))[rank], into)
 
@@ -77,7 +82,7 @@ class _Engine:
 
     def exchange(self, connection: Any, sends: Any, receives: Any) -> list[Any]:
         meeting, rank = connection
-        self.calls.append("exchange")
+        self.note(connection, "exchange")
         found = meeting.swap(rank, {to: np.array(array) for array, to in sends})
         return [self._give(found[source][rank], into) for into, source in receives]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -179,7 +178,10 @@ def test_operators_and_gradients_are_those_of_one_device(name: str, shape: tuple
     if differentiable:
         sum((each * w).sum() for each, w in zip(differentiable, weights, strict=True)).backward()
     # Every placement of the first tensor in turn, and drawn ones.
-    ways = [[of_placements(drawn, each.shape, len(shape), partial=f) for each, f in zip(given, floats, strict=True)] for _ in range(8)]
+    ways = [
+        [of_placements(drawn, each.shape, len(shape), partial=f) for each, f in zip(given, floats, strict=True)]
+        for _ in range(8)
+    ]
     if all(len(each.shape) == len(given[0].shape) for each in given):
         ways += [[[Shard(dim)] * len(shape) for _ in given] for dim in range(given[0].dim())]
 
@@ -192,7 +194,9 @@ def test_operators_and_gradients_are_those_of_one_device(name: str, shape: tuple
             assert len(found) == len(expected)
             for one, other in zip(found, expected, strict=True):
                 assert one.shape == other.shape and one.dtype == other.dtype, (way, one.shape, other.shape)
-                np.testing.assert_allclose(full(one.detach()).numpy(), other.detach().numpy(), 1e-10, 1e-10, err_msg=str(way))
+                np.testing.assert_allclose(
+                    full(one.detach()).numpy(), other.detach().numpy(), 1e-10, 1e-10, err_msg=str(way)
+                )
             if not differentiable:
                 continue
             total = 0

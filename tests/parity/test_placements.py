@@ -115,7 +115,11 @@ def test_results_lie_where_torchs_do(name: str, meshes: tuple[Any, Any]) -> None
             local = np.ones(_part(size, letter), np.int64 if isinstance(shape, int) else np.float32)
             theirs.append(
                 DTensor.from_local(
-                    torch.from_numpy(local), theirs_mesh, [_THEIRS[letter]], run_check=False, shape=size,
+                    torch.from_numpy(local),
+                    theirs_mesh,
+                    [_THEIRS[letter]],
+                    run_check=False,
+                    shape=size,
                     stride=torch.empty(size).stride(),
                 )
             )

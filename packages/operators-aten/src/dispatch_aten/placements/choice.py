@@ -108,9 +108,7 @@ def _candidates(
         added = summed if dims.outputs and label not in dims.outputs[0] else _WHOLE
         yield (
             label,
-            [
-                _cut(each, label, added if rank in dims.addends else _WHOLE) for rank, each in enumerate(dims.inputs)
-            ],
+            [_cut(each, label, added if rank in dims.addends else _WHOLE) for rank, each in enumerate(dims.inputs)],
             made,
         )
     for ranks in dims.linear:

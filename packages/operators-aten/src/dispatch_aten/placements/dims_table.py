@@ -68,8 +68,17 @@ _POINTWISE: Final = frozenset(
     " hardsigmoid_backward softplus_backward log_sigmoid_backward mse_loss_backward smooth_l1_loss_backward".split()
 )
 _REDUCTIONS: Final = {
-    **{"sum": "sum", "nansum": "sum", "count_nonzero": "sum", "mean": "avg", "prod": "product"},
-    **{"amax": "max", "amin": "min", "max.default": "max", "min.default": "min", "all": "min", "any": "max"},
+    "sum": "sum",
+    "nansum": "sum",
+    "count_nonzero": "sum",
+    "mean": "avg",
+    "prod": "product",
+    "amax": "max",
+    "amin": "min",
+    "max.default": "max",
+    "min.default": "min",
+    "all": "min",
+    "any": "max",
     **dict.fromkeys(
         "max.dim min.dim argmax argmin aminmax var.correction std.correction var_mean.correction std_mean.correction"
         " logsumexp median nanmedian mode kthvalue linalg_vector_norm norm".split()
@@ -86,7 +95,8 @@ _ALONG: Final = {
         " unsafe_split gather scatter scatter_add scatter_reduce cat".split(),
         "dim",
     ),
-    **{"flip": "dims", "roll": "dims"},
+    "flip": "dims",
+    "roll": "dims",
 }
 _LINEAR_ALONG: Final = frozenset("flip roll slice split split_with_sizes unsafe_split slice_backward".split())
 _LINEAR_BACKWARD: Final = frozenset({"cumsum", "_softmax_backward_data", "_log_softmax_backward_data", "glu_backward"})
@@ -311,9 +321,7 @@ def _index(call: Call, *, puts: bool = False) -> Dims | None:
         return Dims((own, *by_index), (made,), linear=(frozenset({0}),))
     values = call.shapes[-1]
     target = made[len(made) - len(values) :]
-    left = tuple(
-        None if size == 1 or label in middle else label for size, label in zip(values, target, strict=True)
-    )
+    left = tuple(None if size == 1 or label in middle else label for size, label in zip(values, target, strict=True))
     whole = [(None,) * len(each) for each in by_index]
     return Dims((own, *whole, left), (own,))
 
@@ -328,7 +336,7 @@ def _pad(call: Call) -> Dims | None:
 _RULES: Final[dict[str, Rule]] = {
     **{name: read_row(text) for name, text in (line.split(": ", 1) for line in _ROWS.split("\n") if line)},
     **{name: partial(_reduction, combine=way, linear=name in ("sum", "mean")) for name, way in _REDUCTIONS.items()},
-    **{name: _loss for name in _LOSSES},
+    **dict.fromkeys(_LOSSES, _loss),
     **{
         name: partial(_along, name=each, linear=name in _LINEAR_ALONG, backward=name in _LINEAR_BACKWARD)
         for name, each in _ALONG.items()

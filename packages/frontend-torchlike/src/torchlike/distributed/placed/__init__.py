@@ -5,9 +5,12 @@ Importing it makes the layout ``Distributed`` known, and lets operators of the n
 
 from __future__ import annotations
 
+from ...serialization import add_safe_globals
 from . import kernels  # noqa: F401  # importing it registers them
 from .gathers import gathers, set_gather_limit
 from .places import find, from_local, place, to_local
-from .tensor import DISTRIBUTED, Placed, Spec
+from .tensor import DISTRIBUTED, Placed, Spec, make_spec
 
 __all__ = ["DISTRIBUTED", "Placed", "Spec", "find", "from_local", "gathers", "place", "set_gather_limit", "to_local"]
+
+add_safe_globals([make_spec])  # as torch's files of such tensors are data

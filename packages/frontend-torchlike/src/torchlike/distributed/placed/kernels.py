@@ -194,7 +194,9 @@ def _make(op: Any, keyset: object) -> Callable[..., Any]:
         return _of_values(_run_out, operator, Operator(functional))
     if (special := find_draw(operator) or find_rewrite(operator)) is not None:
         return _of_values(special, operator, run)
-    if operator.rule is None and "CompositeImplicitAutograd" in {each.name for each in dc.registry.get(op.name).kernels}:
+    if operator.rule is None and "CompositeImplicitAutograd" in {
+        each.name for each in dc.registry.get(op.name).kernels
+    }:
         composite = frontends.find_composite(op, "CompositeImplicitAutograd")
         if composite is not None:
             return composite

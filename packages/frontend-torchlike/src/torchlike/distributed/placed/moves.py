@@ -19,10 +19,15 @@ __all__ = ["move"]
 
 _aten, _own = dc.ops.aten, dc.ops.dispatch
 _WHOLE: Final = Replicate()
+#: The number of torch's ``contiguous_format``.
+_CONTIGUOUS: Final = 0
 
 
-def move(local: Any, source: Spec, target: Spec) -> Any:
-    """Return this process's part of a tensor that lies in another way then; the part itself where nothing changes."""
+def move(local: Any, source: Spec, target: Spec, *, copies: bool = False) -> Any:
+    """Return this process's part of a tensor that lies in another way then; the part itself where nothing changes.
+
+    What is cut out of a part may be a view of it, unless ``copies``.
+    """
     if source is target:
         return local
     mesh, now = source.mesh, list(source.placements)
@@ -42,7 +47,7 @@ def move(local: Any, source: Spec, target: Spec) -> Any:
     for dim, wanted in enumerate(target.placements):
         if now[dim] != wanted:
             if mesh.shape[dim] > 1:
-                local = _change(local, now[dim], wanted, source, dim)
+                local = _change(local, now[dim], wanted, source, dim, copies=copies)
             now[dim] = wanted
     return local
 
@@ -134,7 +139,7 @@ def _exchange(local: Any, now: list[Placement], target: Spec, dim: int) -> Any:
     return _aten.cat(parts, one.dim)
 
 
-def _change(local: Any, now: Placement, wanted: Placement, spec: Spec, dim: int) -> Any:
+def _change(local: Any, now: Placement, wanted: Placement, spec: Spec, dim: int, *, copies: bool) -> Any:
     """Return a part that is no longer whole along a dimension of the mesh, or no longer to be combined."""
     count, here = spec.mesh.shape[dim], spec.coordinate[dim]
     if isinstance(now, Partial):
@@ -144,14 +149,13 @@ def _change(local: Any, now: Placement, wanted: Placement, spec: Spec, dim: int)
             rows = _first(local, wanted.dim)
             size = dc.shape(rows)[0]
             full, (_, part) = -(-size // count), split(size, count, here)
-            found = _own.reduce_scatter(
-                _pad(rows, full * count - size), now.reduce_op, group_of(spec.mesh, dim)
-            )
+            found = _own.reduce_scatter(_pad(rows, full * count - size), now.reduce_op, group_of(spec.mesh, dim))
             return _back(_aten.slice(found, 0, 0, part) if part != full else found, wanted.dim)
         local = _own.all_reduce(local, now.reduce_op, group_of(spec.mesh, dim))
     if isinstance(wanted, Shard):
         start, size = split(dc.shape(local)[wanted.dim], count, here)
-        return _aten.contiguous(_aten.slice(local, wanted.dim, start, start + size))
+        part = _aten.slice(local, wanted.dim, start, start + size)
+        return _aten.clone(part, memory_format=_CONTIGUOUS) if copies else _aten.contiguous(part)
     assert isinstance(wanted, Partial)
     if wanted.reduce_op == "product" and here:
         return _aten.ones_like(local)

@@ -44,7 +44,9 @@ def place(x: Tensor, mesh: DeviceMesh, placements: Sequence[Placement], *, sourc
             "distribute_tensor: Partial is the place of what operators sum, and of no tensor that is there already",
             hint="from_local(x, mesh, [Partial()]) takes each process's numbers",
         )
-    if source is not None:
+    if source is None or mesh.size() == 1:
+        x = _aten.clone(x) if all(each.is_replicate() for each in found) or mesh.size() == 1 else x
+    else:
         for dim in range(mesh.ndim):
             if mesh.shape[dim] > 1:
                 x = _own.broadcast(x, source, group_of(mesh, dim))
@@ -100,7 +102,7 @@ def _redistribute(self: Any, mesh: DeviceMesh, placements: Sequence[Placement]) 
     found = check_placements("redistribute", placements, mesh, source.size)
     check_target(source, found)
     target = Spec(source.mesh, found, source.size)
-    made = move(record.local, source, target)
+    made = move(record.local, source, target, copies=True)
     return wrap_part(_plain(made) if made is record.local else made, target)
 
 

@@ -117,9 +117,7 @@ class Plan:
             if spec.placements != wanted and rank not in unread
         ]
         #: Those of them that are gathered where each process has a part, in elements.
-        self.gathered = [
-            (rank, prod(wanted.local_size)) for rank, spec, wanted in self.moves if _gathers(spec, wanted)
-        ]
+        self.gathered = [(rank, prod(wanted.local_size)) for rank, spec, wanted in self.moves if _gathers(spec, wanted)]
         self.outputs = found.outputs
         self.sizes = [self._find_sizes(dims, specs, labels, each) for labels, each in zip(dims.outputs, self.outputs)]
         self.new_values = self._localize(dims, values)
@@ -164,9 +162,7 @@ class Plan:
                 shape = list(values[index])
                 whole = [sizes.get(dim, 1) for dim in range(len(shape))]
                 part = Spec(self.mesh, self.outputs[result], whole).local_size
-                found[index] = [
-                    part[dim] if dim in sizes and size != -1 else size for dim, size in enumerate(shape)
-                ]
+                found[index] = [part[dim] if dim in sizes and size != -1 else size for dim, size in enumerate(shape)]
         return found
 
 

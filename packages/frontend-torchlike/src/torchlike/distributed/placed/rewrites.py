@@ -88,7 +88,9 @@ def _norm(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
         found = (_aten.amax if order > 0 else _aten.amin)(size, every, keepdim)
         return _whole(found)
     if order == 0:
-        return _whole(_aten.sum.dim_IntList(_aten._to_copy(_aten.ne.Scalar(size, 0), dtype=dc.dtype(size)), dims, keepdim))
+        return _whole(
+            _aten.sum.dim_IntList(_aten._to_copy(_aten.ne.Scalar(size, 0), dtype=dc.dtype(size)), dims, keepdim)
+        )
     powers = _aten.mul(size, size) if order == 2 else _aten.pow(size, order)
     total = _whole(_aten.sum.dim_IntList(powers, dims, keepdim))
     return _aten.sqrt(total) if order == 2 else _aten.pow(total, 1 / order)

@@ -47,7 +47,16 @@ class Spec:
         return found  # type: ignore[no-any-return]
 
     def __reduce__(self) -> Any:
-        return Spec, (self.mesh, self.placements, self.size)
+        mesh = self.mesh
+        placements = [(type(each).__name__, *_values_of(each)) for each in self.placements]
+        return make_spec, (
+            mesh.device_type,
+            mesh.root_ranks.tolist(),
+            mesh.root_names,
+            mesh.dims,
+            placements,
+            self.size,
+        )
 
     def __deepcopy__(self, memo: object) -> Spec:
         return self
@@ -91,6 +100,23 @@ class Spec:
 
     def __repr__(self) -> str:
         return f"Spec({self.mesh}, {self.placements}, {self.size})"
+
+
+def _values_of(placement: Placement) -> tuple[Any, ...]:
+    if isinstance(placement, Shard):
+        return (placement.dim,)
+    return (placement.reduce_op,) if isinstance(placement, Partial) else ()
+
+
+def make_spec(device_type: str, ranks: Any, names: Any, dims: Any, placements: Any, size: Any) -> Spec:
+    """Return the spec that a file or a pickle tells, for this process."""
+    from ..process_groups import default_group, is_group
+
+    mesh = DeviceMesh(
+        device_type, ranks, mesh_dim_names=names, rank=default_group("load").rank if is_group() else 0
+    )._part(dims)
+    kinds: dict[str, Any] = {"Shard": Shard, "Replicate": Replicate, "Partial": Partial}
+    return Spec(mesh, [kinds[name](*values) for name, *values in placements], size)
 
 
 def coordinate_of(mesh: DeviceMesh) -> tuple[int, ...]:
