@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
 import dispatch_core as dc
-from dispatch_core.frontends import materialize, run_outside, to_data
+from dispatch_core.frontends import is_pending, materialize, run_outside, to_data
 from dispatch_core.tools import find_interface
 
 from .errors import PlacementError
@@ -28,12 +28,12 @@ _aten, _own = dc.ops.aten, dc.ops.dispatch
 
 
 def placement_of(tensor: Any) -> tuple[Any, tuple[Any, ...]] | None:
-    """Return the mesh that a tensor lies on, and its placements there; None for one on one device."""
+    """Return the mesh that a tensor lies on, and its placements there; None for one on one device, or not computed yet."""
     record = to_data(tensor)
     if hasattr(record, "mesh") and hasattr(record, "placements"):
         return record.mesh, tuple(record.placements)
     engine = find_interface(dc.device(tensor).type).placements
-    return None if engine is None else engine.find(materialize(tensor))
+    return None if engine is None or is_pending(tensor) else engine.find(to_data(materialize(tensor)))
 
 
 def without_partial(placements: Sequence[Any]) -> tuple[Any, ...]:
@@ -81,7 +81,7 @@ _FORMULAS: Final[dict[str, tuple[Callable[..., Any], Callable[..., None]]]] = {
 }
 _FAKES: Final[dict[str, Callable[..., Any]]] = {
     "redistribute": lambda self, mesh, placements: _aten.empty_like(self),
-    "to_local": lambda self: _aten.empty_like(self),
+    "to_local": _aten.empty_like,
     "from_local": lambda self, mesh, placements, size: _aten.new_empty(self, size),
 }
 
