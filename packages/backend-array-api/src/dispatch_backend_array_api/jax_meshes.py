@@ -24,9 +24,14 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from dispatch_aten.placements import DeviceMesh, PlacementError, Replicate, Shard
 
-__all__ = ["KERNELS", "find", "from_local", "place", "sharding_of", "to_local"]
+__all__ = ["KERNELS", "count", "find", "from_local", "place", "sharding_of", "to_local"]
 
 _NAME: Final = "jax"
+
+
+def count() -> int:
+    """Return the number of devices, of all processes."""
+    return len(jax.devices())
 
 
 @cache
