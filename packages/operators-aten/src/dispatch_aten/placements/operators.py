@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
 import dispatch_core as dc
-from dispatch_core.frontends import is_pending, materialize, run_outside, to_data
+from dispatch_core.frontends import Pending, run_outside, to_data
 from dispatch_core.tools import find_interface
 
 from .errors import PlacementError
 from .types import Partial, Replicate
 
-__all__ = ["define", "placement_of", "without_partial"]
+__all__ = ["define", "is_unknown", "placement_of", "without_partial"]
 
 _SCHEMAS: Final = """
 redistribute(Tensor self, Any mesh, Any placements) -> Tensor
@@ -32,8 +32,15 @@ def placement_of(tensor: Any) -> tuple[Any, tuple[Any, ...]] | None:
     record = to_data(tensor)
     if hasattr(record, "mesh") and hasattr(record, "placements"):
         return record.mesh, tuple(record.placements)
-    engine = find_interface(dc.device(tensor).type).placements
-    return None if engine is None or is_pending(tensor) else engine.find(to_data(materialize(tensor)))
+    array = record.value if isinstance(record, Pending) else record
+    engine = None if array is None else find_interface(dc.device(tensor).type).placements
+    return None if engine is None else engine.find(array)
+
+
+def is_unknown(tensor: Any) -> bool:
+    """Return whether a tensor is not computed yet, so that nobody knows where it will lie."""
+    data = to_data(tensor)
+    return isinstance(data, Pending) and data.value is None
 
 
 def without_partial(placements: Sequence[Any]) -> tuple[Any, ...]:

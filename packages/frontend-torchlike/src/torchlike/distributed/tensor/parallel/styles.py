@@ -6,8 +6,8 @@ Note [Local outputs]
     function takes them.
 
 Note [Unknown placements]
-    What a recorded program computes on jax lies where XLA puts it, which is not known before. Styles leave such tensors as they
-    are: how the parameters lie decides.
+    What a recorded program computes on jax lies where XLA puts it, which is not known before. Styles leave such tensors as
+    they are: how the parameters lie decides.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 
 import dispatch_core as dc
 from dispatch_aten.placements import Placement, PlacementError, Replicate, Shard, placement_of
-from dispatch_core.frontends import is_pending
+from dispatch_aten.placements.operators import is_unknown
 
 from ....nn.modules.linear import Linear
 from ....nn.modules.module import Module
@@ -61,7 +61,7 @@ class ParallelStyle(ABC):
 
 def _enter(value: Any, mesh: DeviceMesh, layout: Placement | None) -> Any:
     """Return a tensor on the mesh: an ordinary one is this process's part, which lies so."""
-    if not isinstance(value, Tensor) or layout is None or placement_of(value) is not None or is_pending(value):
+    if not isinstance(value, Tensor) or layout is None or placement_of(value) is not None or is_unknown(value):
         return value
     if has_devices(mesh.device_type):
         return value.to(mesh.device_type).redistribute(mesh, [layout])  # type: ignore[attr-defined]
