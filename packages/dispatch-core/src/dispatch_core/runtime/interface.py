@@ -46,7 +46,7 @@ GROUPS: Final = {
         ("all_gather", "all_reduce", "broadcast", "connect", "exchange", "reduce_scatter"),
         ("barrier", "check", "close"),
     ),
-    "placements": (("count", "find", "from_local", "place", "to_local"), ()),
+    "placements": (("count", "find", "from_local", "meet", "parts", "place", "process", "to_local"), ()),
 }
 #: Parts that are no functions and no groups of functions.
 _VALUES: Final = ("dtypes", "functions", "out_of_memory")
@@ -102,6 +102,9 @@ class DeviceInterface:
       (``dispatch_aten.placements.DeviceMesh``) and its placements there, or None for an array on one device;
       ``place(array, mesh, placements)`` returns an array with the same numbers that lies so; ``to_local(array)`` gives the
       part that this process has, ``from_local(array, mesh, placements, shape)`` makes a whole of the processes' parts.
+      ``process()`` is the number of this process and how many there are, ``meet(name)`` waits for all, and ``parts(array)``
+      gives the offsets and arrays of the parts that this process writes to a checkpoint: all processes together write each
+      element once.
     * ``functions``: a mapping of names to functions of the device's own, which frontends hand on beside theirs.
 
     Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.

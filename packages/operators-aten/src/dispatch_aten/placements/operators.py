@@ -21,7 +21,7 @@ __all__ = ["define", "is_unknown", "placement_of", "without_partial"]
 
 _SCHEMAS: Final = """
 redistribute(Tensor self, Any mesh, Any placements) -> Tensor
-to_local(Tensor self) -> Tensor
+to_local(Tensor self, Any? grad_placements=None) -> Tensor
 from_local(Tensor self, Any mesh, Any placements, SymInt[] size) -> Tensor
 """
 _aten, _own = dc.ops.aten, dc.ops.dispatch
@@ -62,8 +62,8 @@ def _backward_of_redistribute(ctx: Any, grad: Any) -> tuple[Any, None, None]:
     return _own.redistribute(grad, *ctx.place), None, None
 
 
-def _backward_of_to_local(ctx: Any, grad: Any) -> Any:
-    return grad if ctx.place is None else _own.from_local(grad, *ctx.place, ctx.size)
+def _backward_of_to_local(ctx: Any, grad: Any) -> tuple[Any, None]:
+    return grad if ctx.place is None else _own.from_local(grad, *ctx.place, ctx.size), None
 
 
 def _backward_of_from_local(ctx: Any, grad: Any) -> tuple[Any, None, None, None]:
@@ -72,8 +72,13 @@ def _backward_of_from_local(ctx: Any, grad: Any) -> tuple[Any, None, None, None]
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     """Keep where the argument lies, or the result where that is not known, as in a program that is traced."""
-    found = placement_of(inputs[0]) or (inputs[1:3] if len(inputs) > 1 else None)
-    ctx.place = None if found is None else (found[0], without_partial(found[1]))
+    mesh, placements = placement_of(inputs[0]) or inputs[1:]
+    ctx.place = mesh, without_partial(placements)
+
+
+def _keep_local(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    found = placement_of(inputs[0])
+    ctx.place = None if found is None else (found[0], inputs[1] or without_partial(found[1]))
     ctx.size = list(dc.shape(inputs[0]))
 
 
@@ -83,12 +88,12 @@ def _keep_given(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
 
 _FORMULAS: Final[dict[str, tuple[Callable[..., Any], Callable[..., None]]]] = {
     "redistribute": (_backward_of_redistribute, _keep),
-    "to_local": (_backward_of_to_local, _keep),
+    "to_local": (_backward_of_to_local, _keep_local),
     "from_local": (_backward_of_from_local, _keep_given),
 }
 _FAKES: Final[dict[str, Callable[..., Any]]] = {
     "redistribute": lambda self, mesh, placements: _aten.empty_like(self),
-    "to_local": _aten.empty_like,
+    "to_local": lambda self, grad_placements=None: _aten.empty_like(self),
     "from_local": lambda self, mesh, placements, size: _aten.new_empty(self, size),
 }
 

@@ -206,16 +206,18 @@ def redistribute(
 def full_tensor(self: Tensor, *, grad_placements: Any = None) -> Tensor:
     """Return the whole as an ordinary tensor, on this process's device; gradients pass (source: ``DTensor.full_tensor``)."""
     mesh = as_device_mesh(_find(self, "full_tensor")[0])
-    return to_local(redistribute(self, mesh, (Replicate(),) * mesh.ndim))
+    whole = redistribute(self, mesh, (Replicate(),) * mesh.ndim)
+    return to_local(whole, grad_placements=grad_placements)
 
 
 def to_local(self: Tensor, *, grad_placements: Any = None) -> Tensor:
     """Return this process's part as an ordinary tensor; gradients pass (source: ``DTensor.to_local``).
 
-    On jax it is what all devices of the process hold.
+    On jax it is what all devices of the process hold. ``grad_placements`` say how the gradient of the part lies; by default
+    as the tensor does.
     """
     _find(self, "to_local")
-    made: Tensor = _operators.to_local(self)
+    made: Tensor = _operators.to_local(self, None if grad_placements is None else tuple(grad_placements))
     return made
 
 
