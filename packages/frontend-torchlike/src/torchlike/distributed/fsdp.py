@@ -166,9 +166,9 @@ def fully_shard(
     """Cut a module's parameters over a mesh, and return the module (source: ``torch.distributed.fsdp.fully_shard``).
 
     Parameters of submodules that have been taken before stay theirs. Each parameter is cut along its first dimension, or
-    that which ``shard_placement_fn`` names; on jax along the largest one that the mesh divides, else it is whole on each
-    device. In a mesh of two dimensions it is cut along the second one. ``reshard_after_forward`` False keeps the whole parameters
-    until backward is done. Raises ``PlacementError`` for a mesh of more dimensions.
+    that which ``shard_placement_fn`` names; on jax along the largest one that the mesh divides, else it is whole on
+    each device. In a mesh of two dimensions it is cut along the second one. ``reshard_after_forward`` False keeps the whole
+    parameters until backward is done. Raises ``PlacementError`` for a mesh of more dimensions.
 
     >>> import torchlike
     >>> from torchlike.distributed.device_mesh import init_device_mesh
