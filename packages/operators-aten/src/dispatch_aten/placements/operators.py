@@ -1,7 +1,10 @@
-"""The operator that changes where a tensor lies.
+"""The operators that change where a tensor lies, and that let one lie as another does.
 
 It is the same for every device. A device whose arrays lie on several devices has a kernel for it, and a layout of tensors
 that lie in parts one for its records; it is a step of a program there, with a gradient. On any other it is refused.
+
+``dispatch::place_like`` is called for what takes the place of a tensor's array, and for gradients and states that belong to a tensor:
+they lie as that does, where both have one shape.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from .errors import PlacementError
 __all__ = ["define", "placement_of"]
 
 _SCHEMA: Final = "redistribute(Tensor self, Any mesh, Any placements) -> Tensor"
+_LIKE: Final = "place_like(Tensor self, Tensor like) -> Tensor"
 _aten: Final = dc.ops.aten
 
 
@@ -51,6 +55,10 @@ def define() -> dc.Library:
     library.impl(name, _refuse, "CompositeExplicitAutograd")
     dc.register_fake(f"dispatch::{name}", lambda self, mesh, placements: _aten.empty_like(self), lib=library)
     dc.register_autograd(f"dispatch::{name}", _backward, setup_context=_keep, lib=library)
+    name = library.define(_LIKE).partition("::")[2]
+    library.impl(name, lambda self, like: _aten.clone(self), "CompositeExplicitAutograd")
+    dc.register_fake(f"dispatch::{name}", lambda self, like: _aten.empty_like(self), lib=library)
+    dc.register_autograd(f"dispatch::{name}", lambda ctx, grad: (grad, None), lib=library)
     return library
 
 
