@@ -24,6 +24,7 @@ from .arrays.frontend import (
     may_need_gradient,
     register_frontend,
 )
+from .arrays.indices import PLACING, note_placing
 from .arrays.layouts import TensorLayout, components_of, field_names, find_layout
 from .arrays.lent_memory import (
     BEFORE,
@@ -88,6 +89,7 @@ __all__ = [
     "AUTOGRAD",
     "CAPTURING",
     "PLACES",
+    "PLACING",
     "STREAMS_CHOSEN",
     "STREAM_BLOCKS",
     "WINDOWS",
@@ -151,6 +153,7 @@ __all__ = [
     "may_need_gradient",
     "memory_of",
     "note_use",
+    "note_placing",
     "on_devices",
     "pin",
     "read_offset",

@@ -3,6 +3,9 @@
 They are the same for every device. A device whose arrays lie on several devices of a process computes them by the
 ``placements`` of its interface, and a layout of tensors that lie in parts has kernels for its records. Each is a step of a
 program, with a gradient that lies as the argument does.
+
+``dispatch::place_like`` is called for what takes the place of a tensor's array, and for gradients and states that belong to
+a tensor: they lie as that does, where both have one shape. On devices that know no placements it is a copy.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ _SCHEMAS: Final = """
 redistribute(Tensor self, Any mesh, Any placements) -> Tensor
 to_local(Tensor self, Any? grad_placements=None) -> Tensor
 from_local(Tensor self, Any mesh, Any placements, SymInt[] size) -> Tensor
+place_like(Tensor self, Tensor like) -> Tensor
 """
 _aten, _own = dc.ops.aten, dc.ops.dispatch
 
@@ -58,6 +62,10 @@ def _refuse(name: str) -> Callable[..., NoReturn]:
     return run
 
 
+def _clone(self: Any, like: Any) -> Any:
+    return _aten.clone(self)
+
+
 def _backward_of_redistribute(ctx: Any, grad: Any) -> tuple[Any, None, None]:
     return _own.redistribute(grad, *ctx.place), None, None
 
@@ -90,11 +98,13 @@ _FORMULAS: Final[dict[str, tuple[Callable[..., Any], Callable[..., None]]]] = {
     "redistribute": (_backward_of_redistribute, _keep),
     "to_local": (_backward_of_to_local, _keep_local),
     "from_local": (_backward_of_from_local, _keep_given),
+    "place_like": (lambda ctx, grad: (grad, None), lambda ctx, inputs, output: None),
 }
 _FAKES: Final[dict[str, Callable[..., Any]]] = {
     "redistribute": lambda self, mesh, placements: _aten.empty_like(self),
     "to_local": lambda self, grad_placements=None: _aten.empty_like(self),
     "from_local": lambda self, mesh, placements, size: _aten.new_empty(self, size),
+    "place_like": lambda self, like: _aten.empty_like(self),
 }
 
 
@@ -103,7 +113,8 @@ def define() -> dc.Library:
     library = dc.Library("dispatch", "FRAGMENT")
     for schema in filter(None, _SCHEMAS.splitlines()):
         name = library.define(schema).partition("::")[2]
-        library.impl(name, _refuse(name), "CompositeExplicitAutograd")
+        kernel = _clone if name == "place_like" else _refuse(name)
+        library.impl(name, kernel, "CompositeExplicitAutograd")
         dc.register_fake(f"dispatch::{name}", _FAKES[name], lib=library)
         backward, keep = _FORMULAS[name]
         dc.register_autograd(f"dispatch::{name}", backward, setup_context=keep, lib=library)
