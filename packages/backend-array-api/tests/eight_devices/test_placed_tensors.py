@@ -90,7 +90,7 @@ def test_what_cannot_be_placed_is_refused_by_name(grid, line):
         "should have same length": lambda: init_device_mesh("jax", (8,), mesh_dim_names=("a", "b")),
         "must be unique": lambda: init_device_mesh("jax", (2, 2), mesh_dim_names=("a", "a")),
         "a mesh is made of devices of a type": lambda: init_device_mesh("jax:1", (1,)),
-        "no groups of processes": lambda: line.get_group(),
+        "no groups of processes": line.get_group,
     }
     for text, call in calls.items():
         with pytest.raises(ValueError, match=text):

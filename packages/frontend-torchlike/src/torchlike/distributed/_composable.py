@@ -8,7 +8,7 @@ from typing import Any
 from ..nn.modules.module import Module
 from .device_mesh import current_mesh
 from .fsdp import fully_shard
-from .tensor.modules import replicate_rest
+from .tensor.modules import Made, replicate_rest
 
 __all__ = ["fully_shard", "replicate"]
 
@@ -22,7 +22,8 @@ def replicate(
     """
     mesh = current_mesh("replicate", device_mesh)
     ignored = {id(each) for one in ignored_modules or () for each in one.modules()}
+    made: Made = {}
     for each in module.modules():
         if id(each) not in ignored:
-            replicate_rest(each, mesh)
+            replicate_rest(each, mesh, made=made)
     return module

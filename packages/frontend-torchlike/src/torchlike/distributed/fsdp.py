@@ -19,7 +19,7 @@ from ..history.grad_mode import no_grad
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
 from .device_mesh import DeviceMesh, current_mesh, has_devices, init_device_mesh
-from .tensor.modules import place_parameter
+from .tensor.modules import Made, place_parameter
 
 __all__ = [
     "CPUOffloadPolicy",
@@ -213,13 +213,14 @@ def _shard(
 ) -> None:
     if isinstance(module, FSDPModule):
         raise PlacementError("fully_shard has taken this module already")
+    made: Made = {}
     owners = [(owner, name) for owner, name in _own_parameters(module) if id(owner._parameters[name]) not in ignored]
     for owner, name in owners:
         parameter = owner._parameters[name]
         assert parameter is not None
         chosen = choose(parameter) if choose is not None else None
         lies = _cut(parameter, mesh) if chosen is None else chosen
-        place_parameter(owner, name, mesh, [Replicate()] * (mesh.ndim - 1) + [lies])
+        place_parameter(owner, name, mesh, [Replicate()] * (mesh.ndim - 1) + [lies], made=made)
     module.__class__ = type(f"FSDP{type(module).__name__}", (FSDPModule, type(module)), {"__module__": __name__})
     state = module._fsdp = _State(module, owners, mesh, policy)  # type: ignore[assignment]
     if has_devices(mesh.device_type):
