@@ -20,13 +20,50 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental import multihost_utils
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from dispatch_aten.placements import DeviceMesh, PlacementError, Replicate, Shard
 
-__all__ = ["KERNELS", "find", "from_local", "place", "sharding_of", "to_local"]
+__all__ = [
+    "KERNELS",
+    "count",
+    "find",
+    "from_local",
+    "meet",
+    "parts",
+    "place",
+    "process",
+    "sharding_of",
+    "to_local",
+]
 
 _NAME: Final = "jax"
+
+
+def count() -> int:
+    """Return the number of devices, of all processes."""
+    return len(jax.devices())
+
+
+def process() -> tuple[int, int]:
+    """Return the number of this process, and how many there are."""
+    return jax.process_index(), jax.process_count()
+
+
+def meet(name: str) -> None:
+    """Wait until all processes have come here."""
+    if jax.process_count() > 1:
+        multihost_utils.sync_global_devices(name)
+
+
+def parts(array: Any) -> list[tuple[tuple[int, ...], Any]]:
+    """Return the offsets and arrays of the parts that this process writes: of equal ones, the first."""
+    return [
+        (tuple(start for start, _ in _box(shard.index, array.shape)), shard.data)
+        for shard in array.addressable_shards
+        if shard.replica_id == 0
+    ]
 
 
 @cache
@@ -150,6 +187,6 @@ def _fresh(function: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
 #: The kernels of the operators for tensors over several devices.
 KERNELS: Final = {
     "dispatch::redistribute": _fresh(place),
-    "dispatch::to_local": _fresh(to_local),
+    "dispatch::to_local": _fresh(lambda array, grad_placements=None: to_local(array)),
     "dispatch::from_local": _fresh(from_local),
 }

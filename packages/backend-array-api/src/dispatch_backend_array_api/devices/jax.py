@@ -11,8 +11,9 @@ import jax.scipy.special
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_core.frontends import note_placing
 
-from .. import jax_meshes
+from .. import jax_meshes, jax_places
 from ..backend import ArrayAPIBackend, array_api_backend
 from ..error_words import ErrorWords
 from ..kernels.pointwise import binary, unary
@@ -78,9 +79,21 @@ class JaxBackend(ArrayAPIBackend):
     """The hooks of the device, with those that tell where its arrays lie."""
 
     @dc.hookimpl
+    def dispatch_register(self, registry: dc.Registry) -> None:
+        """Register the kernels; those that keep an array's place where there is more than one device."""
+        super().dispatch_register(registry)
+        if jax_places.several():
+            note_placing(dc.device_key("jax"))
+
+    @dc.hookimpl
     def dispatch_device_interface(self) -> dc.DeviceInterface:
         """Return what JAX offers besides operators."""
-        return dc.DeviceInterface(placements=jax_meshes)
+        return dc.DeviceInterface(placements=jax_meshes, properties=jax_places.properties)
+
+    @dc.hookimpl
+    def dispatch_device_count(self) -> int:
+        """Return the number of devices of this process."""
+        return jax.local_device_count()
 
 
 with jax.enable_x64(True):
@@ -98,7 +111,11 @@ with jax.enable_x64(True):
             "prims::slice": lambda library: _slice,
             "prims::slice_scatter": lambda library: _slice_scatter,
             **jax_meshes.KERNELS,
+            "dispatch::place_like": lambda library: jax_places.place_like,
         },
+        wrappers=jax_places.wrappers(),
+        device_index=jax_places.index_of if jax_places.several() else None,
+        explain=jax_places.explain,
         around=lambda kernel: in_64_bits(keep_values(kernel)),
         words=words,
         plugin=JaxBackend,

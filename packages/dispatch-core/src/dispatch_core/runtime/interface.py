@@ -46,7 +46,7 @@ GROUPS: Final = {
         ("all_gather", "all_reduce", "broadcast", "connect", "exchange", "reduce_scatter"),
         ("barrier", "check", "close"),
     ),
-    "placements": (("find", "from_local", "place", "to_local"), ()),
+    "placements": (("count", "find", "from_local", "meet", "parts", "place", "process", "to_local"), ()),
 }
 #: Parts that are no functions and no groups of functions.
 _VALUES: Final = ("dtypes", "functions", "out_of_memory")
@@ -97,10 +97,14 @@ class DeviceInterface:
       ``exchange(connection, sends, receives)`` takes arrays with the ranks that they go to and come from, all at once, and
       returns those received. ``close(connection)``, ``barrier(connection)`` and ``check(connection)``, which raises an
       error that has come in, may be left out.
-    * ``placements``: an object or module for arrays that lie on several devices of the process. ``find(array)`` returns the
-      mesh (``dispatch_aten.placements.DeviceMesh``) and its placements there, or None for an array on one device;
+    * ``placements``: an object or module for arrays that lie on several devices of the process. ``count()`` is the number of
+      devices that a mesh may have, of all processes; ``find(array)`` returns the mesh
+      (``dispatch_aten.placements.DeviceMesh``) and its placements there, or None for an array on one device;
       ``place(array, mesh, placements)`` returns an array with the same numbers that lies so; ``to_local(array)`` gives the
       part that this process has, ``from_local(array, mesh, placements, shape)`` makes a whole of the processes' parts.
+      ``process()`` is the number of this process and how many there are, ``meet(name)`` waits for all, and ``parts(array)``
+      gives the offsets and arrays of the parts that this process writes to a checkpoint: all processes together write each
+      element once.
     * ``functions``: a mapping of names to functions of the device's own, which frontends hand on beside theirs.
 
     Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.

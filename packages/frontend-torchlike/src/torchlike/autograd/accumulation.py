@@ -16,9 +16,11 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_aten.placing import place_like
 from dispatch_aten.shapes import is_non_overlapping_and_dense
 from dispatch_core import frontends
 from dispatch_core.forks import Order, forkable
+from dispatch_core.frontends import PLACING
 from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 
 from ..history.captures import current_part, see_gradient
@@ -56,6 +58,8 @@ def accumulate(leaf: Node, grads: list[Tensor | None], create_graph: bool) -> No
                 leaf.grad = grad
             else:
                 del grad
+                if PLACING[0] and tensor is not None:
+                    grads[0] = place_like(grads[0], tensor)
                 taken = _take(grads, tensor)
                 leaf.grad = _clone(grads[0], tensor) if taken is None else taken
         elif create_graph or (before._dispatch_mask & LAYOUTS and not grad._dispatch_mask & LAYOUTS):

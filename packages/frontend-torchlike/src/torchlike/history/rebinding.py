@@ -13,6 +13,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten import shapes
 from dispatch_aten.errors import OperatorError
+from dispatch_aten.placing import place_like
 from dispatch_core import frontends
 from dispatch_core.frontends import storage_of
 
@@ -64,7 +65,7 @@ def _write(aliases: Aliases, chain: Any, data: Any) -> None:
     """Write ``data`` to the aliases' array; other threads' writes to other elements meanwhile stay."""
     while True:
         before = aliases.data
-        after = data if chain is None else _write_through(before, chain, data)
+        after = data if chain is None else place_like(_write_through(before, chain, data), before)
         with ALIASING:
             if aliases.data is before:
                 aliases.data = after
