@@ -13,8 +13,9 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.collectives import ProcessGroup
-from dispatch_aten.placements import DeviceMesh
-from torchlike.distributed.placed import groups
+from dispatch_aten.placements import DeviceMesh as Mesh
+from torchlike.distributed import placed  # noqa: F401  # importing it lets tensors be parts of others
+from torchlike.distributed.device_mesh import DeviceMesh
 
 _COMBINE: dict[str, Any] = {"sum": np.add, "product": np.multiply, "min": np.minimum, "max": np.maximum}
 
@@ -94,6 +95,19 @@ class _Group(ProcessGroup):
 
 
 ENGINE = _Engine()
+#: A mesh and the number of a process → its groups.
+_GROUPS: dict[Any, tuple[Any, ...]] = {}
+
+
+class ThreadMesh(DeviceMesh):
+    """A mesh of threads, as that of a number sees it."""
+
+    def __init__(self, ranks: Any, rank: int, names: Any = None) -> None:
+        Mesh.__init__(self, "cpu", ranks, mesh_dim_names=names, rank=rank)
+
+    def get_group(self, mesh_dim: Any = None) -> Any:
+        """Return the group of threads along a dimension."""
+        return _GROUPS[self.root, self.get_rank()][self.dims[mesh_dim or 0]]
 
 
 def run_ranks(shape: Sequence[int], function: Callable[[DeviceMesh], Any], names: Any = None) -> list[Any]:
@@ -113,9 +127,9 @@ def run_ranks(shape: Sequence[int], function: Callable[[DeviceMesh], Any], names
             meetings.setdefault((dim, *found), _Meeting(len(found)))
 
     def run(rank: int) -> None:
-        mesh = DeviceMesh("cpu", ranks, mesh_dim_names=names, rank=rank)
+        mesh = ThreadMesh(ranks, rank, names)
         lines = [line(rank, dim) for dim in range(ranks.ndim)]
-        groups.GROUPS[mesh, rank] = tuple(
+        _GROUPS[mesh, rank] = tuple(
             _Group(meetings[dim, *each], each.index(rank)) for dim, each in enumerate(lines)
         )
         try:
@@ -131,7 +145,7 @@ def run_ranks(shape: Sequence[int], function: Callable[[DeviceMesh], Any], names
     for each in threads:
         each.join()
     for rank in range(ranks.size):
-        groups.GROUPS.pop((DeviceMesh("cpu", ranks, mesh_dim_names=names), rank), None)
+        _GROUPS.pop((ThreadMesh(ranks, rank, names), rank), None)
     if errors:
         raise next((each for each in errors if not isinstance(each, threading.BrokenBarrierError)), errors[0])
     return results

@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ranks_in_threads import ENGINE, run_ranks
-from test_placed_tensors import full, lay
+from ranks_in_threads import ENGINE, ThreadMesh, run_ranks
+from test_placed_tensors import full, lay, place
 
 import dispatch_core as dc
 import torchlike as torch
-from dispatch_aten.placements import DeviceMesh, Partial, PlacementError, Replicate, Shard, placement_of
-from torchlike.distributed.placed import find, from_local, gathers, place, set_gather_limit, to_local
+from dispatch_aten.placements import PlacementError, placement_of
+from torchlike.distributed.placed import gathers, set_gather_limit
+from torchlike.distributed.tensor import DeviceMesh, DTensor, Partial, Replicate, Shard, distribute_tensor
 
-redistribute = torch.ops.dispatch.redistribute
-ALONE = DeviceMesh("cpu", [0], rank=0)
+redistribute, to_local, from_local = torch.ops.dispatch.redistribute, DTensor.to_local, DTensor.from_local
+ALONE = ThreadMesh([0], 0)
 
 
 def same(x: Any, y: Any) -> bool:
@@ -77,7 +78,7 @@ def test_parts_are_those_of_chunk_and_may_be_empty() -> None:
     x = torch.arange(10.0).reshape(5, 2)
 
     def run(mesh: DeviceMesh) -> Any:
-        return to_local(place(x, mesh, [Shard(0)], source=None)).numpy()
+        return to_local(place(x, mesh, [Shard(0)])).numpy()
 
     found = run_ranks((4,), run)
     for one, other in itertools.zip_longest(found, x.chunk(4), fillvalue=torch.zeros(0, 2)):
@@ -87,7 +88,7 @@ def test_parts_are_those_of_chunk_and_may_be_empty() -> None:
 def test_a_tensor_is_that_of_the_first_process() -> None:
     def run(mesh: DeviceMesh) -> Any:
         mine = torch.full((4, 2), float(mesh.get_rank()))
-        return full(place(mine, mesh, [Shard(0)] * mesh.ndim)).numpy()
+        return full(distribute_tensor(mine, mesh, [Shard(0)] * mesh.ndim)).numpy()
 
     for each in (*run_ranks((2,), run), *run_ranks((2, 2), run)):
         np.testing.assert_array_equal(each, np.zeros((4, 2)))
@@ -104,7 +105,7 @@ def test_parts_have_gradients_in_both_directions() -> None:
         total = torch.ones(3, requires_grad=True)
         from_local(total, mesh, [Partial()]).sum().backward()
         np.testing.assert_array_equal(total.grad.numpy(), np.ones(3))
-        placed = place(torch.ones(4, 3), mesh, [Shard(0)], source=None).requires_grad_()
+        placed = place(torch.ones(4, 3), mesh, [Shard(0)]).requires_grad_()
         (to_local(placed) * (mesh.get_rank() + 1)).sum().backward()
         assert placement_of(placed.grad) == (mesh, (Shard(0),))
         np.testing.assert_array_equal(to_local(placed.grad).numpy(), np.full((2, 3), mesh.get_rank() + 1.0))
@@ -182,9 +183,9 @@ def test_random_numbers_are_those_of_one_device(name: str) -> None:
     # One thread after the other, because they share a generator: a mesh of which only one process draws.
     for placements in ([Replicate()], [Shard(0)], [Shard(1)]):
         for rank in range(2):
-            mesh = DeviceMesh("cpu", [0, 1], rank=rank)
+            mesh = ThreadMesh([0, 1], rank)
             torch.set_rng_state(generator_state)
-            found = DRAWS[name](place(x, mesh, placements, source=None))
+            found = DRAWS[name](place(x, mesh, placements))
             start = tuple(slice(a, a + b) for a, b in found._dispatch_data.spec.parts)
             np.testing.assert_allclose(to_local(found).numpy(), expected.numpy()[start], 1e-6)
             parts[rank] = start
@@ -197,7 +198,7 @@ def test_text_layout_and_questions() -> None:
         " placements=(Shard(dim=0),))"
     )
     assert x.layout is torch.strided and x.stride() == (2, 1) and x.is_contiguous() and x.t().stride() == (1, 2)
-    assert find(x) == (ALONE, (Shard(0),)) and find(torch.ones(2)) is None
+    assert isinstance(x, DTensor) and x.placements == (Shard(0),) and not isinstance(torch.ones(2), DTensor)
     with pytest.raises(TypeError, match="full_tensor"):
         x.numpy()
 
@@ -239,7 +240,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(PlacementError, match="Partial"):
         place(torch.ones(4), ALONE, [Partial()])
     with pytest.raises(RuntimeError, match="different meshes"):
-        x + place(torch.ones(4, 2), DeviceMesh("cpu", [[0]], rank=0), [Replicate()] * 2)
+        x + place(torch.ones(4, 2), ThreadMesh([[0]], 0), [Replicate()] * 2)
     with pytest.raises(NotImplementedError, match="to_local"):
         x.resize_(2)
 
@@ -248,8 +249,8 @@ def test_tensors_on_a_part_of_a_mesh_meet_those_on_the_whole() -> None:
     x = torch.randn(4, 6)
 
     def run(mesh: DeviceMesh) -> None:
-        one = place(x, mesh["data"], [Shard(0)], source=None)
-        other = place(x, mesh, [Replicate(), Shard(1)], source=None)
+        one = place(x, mesh["data"], [Shard(0)])
+        other = place(x, mesh, [Replicate(), Shard(1)])
         np.testing.assert_allclose(full(one + other).numpy(), (x + x).numpy())
         assert (one + other)._dispatch_data.mesh == mesh
 
@@ -262,7 +263,7 @@ def test_what_has_no_rule_is_gathered_counted_named_once_and_limited() -> None:
     def run(mesh: DeviceMesh) -> Any:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            placed = place(x, mesh, [Shard(0)], source=None)
+            placed = place(x, mesh, [Shard(0)])
             for _ in range(2):
                 np.testing.assert_allclose(
                     full(torch.linalg.inv(placed)).numpy(), torch.linalg.inv(x).numpy(), 1e-3, 1e-5
@@ -275,7 +276,7 @@ def test_what_has_no_rule_is_gathered_counted_named_once_and_limited() -> None:
     before = sum(gathers().values())
     run_ranks((2,), run)
     assert sum(gathers().values()) >= before + 4
-    set_gather_limit(DeviceMesh("cpu", [0, 1], rank=0), 1 << 40)
+    set_gather_limit(ThreadMesh([0, 1], 0), 1 << 40)
 
 
 def test_steps_are_captured_and_pipelined() -> None:

@@ -11,34 +11,31 @@ import pytest
 from ranks_in_threads import run_ranks
 
 import torchlike as torch
-from dispatch_aten.placements import DeviceMesh, Partial, Replicate, Shard
-from torchlike.distributed.placed import from_local, place, tensor
+from torchlike.distributed.placed import record_of
+from torchlike.distributed.tensor import DeviceMesh, DTensor, Partial, Replicate, Shard, distribute_tensor
 
 F = torch.nn.functional
 
 
 def full(x: Any) -> Any:
     """Return all elements of a tensor."""
-    if tensor.record_of(x) is None:
-        return x
-    mesh = x._dispatch_data.mesh
-    return torch.ops.dispatch.to_local(torch.ops.dispatch.redistribute(x, mesh, (Replicate(),) * mesh.ndim))
+    return x if record_of(x) is None else x.full_tensor()
+
+
+def place(x: Any, mesh: DeviceMesh, placements: Any) -> Any:
+    """Return a tensor that lies so, of one that all processes have; it has memory of its own."""
+    return distribute_tensor(x.clone(), mesh, placements, src_data_rank=None)
 
 
 def lay(x: Any, mesh: DeviceMesh, placements: Any) -> Any:
     """Return a tensor that lies so; one to be summed has other numbers in each process."""
-    kept = [Replicate() if isinstance(each, Partial) else each for each in placements]
-    found = place(x, mesh, kept, source=None)
-    if kept == [*placements]:
-        return found
-    local = torch.ops.dispatch.to_local(found).clone()
+    found = place(x, mesh, [Replicate() if isinstance(each, Partial) else each for each in placements])
+    local = found.to_local().clone()
     for dim, each in enumerate(placements):
-        if isinstance(each, Partial):
-            place_there = mesh.get_coordinate()[dim]
+        if isinstance(each, Partial) and each.reduce_op == "sum":
             count = mesh.shape[dim]
-            share = (place_there + 1) / (count * (count + 1) / 2) if each.reduce_op == "sum" else 1.0
-            local = local * share
-    return from_local(local, mesh, placements, list(x.shape))
+            local = local * ((mesh.get_coordinate()[dim] + 1) / (count * (count + 1) / 2))
+    return DTensor.from_local(local, mesh, placements, shape=list(x.shape))
 
 
 def of_placements(random_: random.Random, shape: Any, ndim: int, *, partial: bool) -> list[Any]:
@@ -201,7 +198,7 @@ def test_operators_and_gradients_are_those_of_one_device(name: str, shape: tuple
                 continue
             total = 0
             for each, w in zip([each for each in found if each.requires_grad], weights, strict=True):
-                total = total + (each * place(w, mesh, [Replicate()] * mesh.ndim, source=None)).sum()
+                total = total + (each * place(w, mesh, [Replicate()] * mesh.ndim)).sum()
             total.backward()
             for each, single, placements, is_float in zip(placed, singles, way, floats, strict=True):
                 if not is_float or single.grad is None:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from ranks_in_threads import run_ranks
-from test_placed_tensors import full
+from test_placed_tensors import full, place
 
 import torchlike as torch
-from dispatch_aten.placements import DeviceMesh, Replicate, Shard
-from torchlike.distributed.placed import place
+from torchlike.distributed.tensor import DeviceMesh, Replicate, Shard
 
 F = torch.nn.functional
 STEPS = 20
@@ -82,7 +81,7 @@ def place_model(model: Any, mesh: DeviceMesh, ways: dict[str, int]) -> Any:
         if name in ways:
             placements[-1] = Shard(ways[name])
         module = made.get_submodule(owner)
-        setattr(module, last, torch.nn.Parameter(place(parameter.detach(), mesh, placements, source=None)))
+        setattr(module, last, torch.nn.Parameter(place(parameter.detach(), mesh, placements)))
     return made
 
 
@@ -110,7 +109,7 @@ def test_training_is_that_of_one_device(way: str, net: str, kind: str, dtype: st
         placed = place_model(model, mesh, cut)
         lay: list[Any] = [Shard(0)] if way != "tensor" else [Replicate()]
         lay += [Replicate()] * (mesh.ndim - 1)
-        there = [(place(x, mesh, lay, source=None), place(y, mesh, lay, source=None)) for x, y in batches]
+        there = [(place(x, mesh, lay), place(y, mesh, lay)) for x, y in batches]
         found = train(placed, there, kind, mesh)
         np.testing.assert_allclose(found, expected, tolerance, tolerance)
         for (name, one), other in zip(placed.named_parameters(), single.parameters(), strict=True):

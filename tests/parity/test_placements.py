@@ -17,8 +17,11 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 import torchlike
 from dispatch_aten.collectives import ProcessGroup
-from dispatch_aten.placements import DeviceMesh, Partial, Replicate, Shard
-from torchlike.distributed.placed import from_local, groups
+from dispatch_aten.placements import DeviceMesh as Mesh
+from torchlike.distributed import device_mesh as torchlike_meshes
+from torchlike.distributed import placed  # noqa: F401  # importing it lets tensors be parts of others
+from torchlike.distributed.tensor import DTensor as OurDTensor
+from torchlike.distributed.tensor import Partial, Replicate, Shard
 
 SIZE = 2
 
@@ -42,12 +45,12 @@ def meshes() -> Iterator[tuple[Any, Any]]:
     import dispatch_core as dc
 
     dist.init_process_group("fake", rank=0, world_size=SIZE, store=FakeStore())
-    ours = DeviceMesh("cpu", [*range(SIZE)], rank=0)
+    ours = torchlike_meshes.as_device_mesh(Mesh("cpu", [*range(SIZE)], rank=0))
     group = ProcessGroup(0, SIZE, store=object())
     group._connections = {dc.Device("cpu", 0): (_Fake(), None)}
-    groups.GROUPS[ours, 0] = (group,)
-    yield init_device_mesh("cpu", (SIZE,)), ours
-    del groups.GROUPS[ours, 0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torchlike_meshes, "_groups_of", lambda root: [group])
+        yield init_device_mesh("cpu", (SIZE,)), ours
     dist.destroy_process_group()
 
 
@@ -123,7 +126,7 @@ def test_results_lie_where_torchs_do(name: str, meshes: tuple[Any, Any]) -> None
                     stride=torch.empty(size).stride(),
                 )
             )
-            ours.append(from_local(torchlike.from_numpy(local), ours_mesh, [_OURS[letter]], size))
+            ours.append(OurDTensor.from_local(torchlike.from_numpy(local), ours_mesh, [_OURS[letter]], shape=size))
         expected = function(torch, *theirs)
         found = function(torchlike, *ours)
         spec = found._dispatch_data.spec

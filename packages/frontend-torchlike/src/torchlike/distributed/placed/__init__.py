@@ -8,9 +8,8 @@ from __future__ import annotations
 from ...serialization import add_safe_globals
 from . import kernels  # noqa: F401  # importing it registers them
 from .gathers import gathers, set_gather_limit
-from .places import find, from_local, place, to_local
-from .tensor import DISTRIBUTED, Placed, Spec, make_spec
+from .tensor import DISTRIBUTED, Placed, Spec, make_spec, record_of
 
-__all__ = ["DISTRIBUTED", "Placed", "Spec", "find", "from_local", "gathers", "place", "set_gather_limit", "to_local"]
+__all__ = ["DISTRIBUTED", "Placed", "Spec", "gathers", "record_of", "set_gather_limit"]
 
 add_safe_globals([make_spec])  # as torch's files of such tensors are data

@@ -21,6 +21,7 @@ from ...history.grad_mode import no_grad
 from ...tensors.tensor import Tensor, frontend
 from .draws import find_draw
 from .moves import move
+from .places import KERNELS
 from .plans import Operator
 from .rewrites import find_rewrite, run_by_batch
 from .tensor import DISTRIBUTED, PlacedData, Spec
@@ -250,8 +251,6 @@ def register(key: Any) -> None:
         for name, kernel in _MADE.items():
             aten.impl(name, kernel)
         own = dc.Library("dispatch", "IMPL", key.name)
-        from .places import KERNELS
-
         for name, kernel in KERNELS.items():
             own.impl(name, kernel)
         _libraries.extend([others, aten, own])
