@@ -129,9 +129,7 @@ def run_ranks(shape: Sequence[int], function: Callable[[DeviceMesh], Any], names
     def run(rank: int) -> None:
         mesh = ThreadMesh(ranks, rank, names)
         lines = [line(rank, dim) for dim in range(ranks.ndim)]
-        _GROUPS[mesh, rank] = tuple(
-            _Group(meetings[dim, *each], each.index(rank)) for dim, each in enumerate(lines)
-        )
+        _GROUPS[mesh, rank] = tuple(_Group(meetings[dim, *each], each.index(rank)) for dim, each in enumerate(lines))
         try:
             results[rank] = function(mesh)
         except BaseException as error:
