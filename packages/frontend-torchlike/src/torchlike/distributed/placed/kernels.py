@@ -1,9 +1,9 @@
 """The kernels of tensors over several processes: operators are run on parts, as the table of dimensions says.
 
 Note [Calls on parts]
-    A rule of the table says how the arguments have to lie; those that lie otherwise are moved, the operator runs on the parts,
-    and the results are tensors again. Without a rule a composite is taken apart, and any other operator has its arguments
-    gathered. An operator that writes keeps the place of what it writes to: where it has to run elsewhere, its result is
+    A rule of the table says how the arguments have to lie; those that lie otherwise are moved, the operator runs on the
+    parts, and the results are tensors again. Without a rule a composite is taken apart, and any other operator has its
+    arguments gathered. One that writes keeps the place of what it writes to: where it has to run elsewhere, its result is
     moved back and copied. Ordinary tensors of one element stand for themselves in each process; others are refused, as
     torch does.
 """
@@ -230,7 +230,7 @@ def _attend(query: Any, key: Any, value: Any, attn_mask: Any = None, *values: An
 
 
 #: The kernels of operators that are made of others, with a history and without.
-_MADE: Final = {"matmul": _multiply, "scaled_dot_product_attention": _attend}
+_MADE: Final[dict[str, Callable[..., Any]]] = {"matmul": _multiply, "scaled_dot_product_attention": _attend}
 _COMPOSITES: Final[dict[str, Any]] = {
     name: frontends.find_composite(getattr(_aten, name).default, "CompositeImplicitAutograd") for name in _MADE
 }

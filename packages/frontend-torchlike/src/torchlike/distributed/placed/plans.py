@@ -119,7 +119,10 @@ class Plan:
         #: Those of them that are gathered where each process has a part, in elements.
         self.gathered = [(rank, prod(wanted.local_size)) for rank, spec, wanted in self.moves if _gathers(spec, wanted)]
         self.outputs = found.outputs
-        self.sizes = [self._find_sizes(dims, specs, labels, each) for labels, each in zip(dims.outputs, self.outputs)]
+        self.sizes = [
+            self._find_sizes(dims, specs, labels, each)
+            for labels, each in zip(dims.outputs, self.outputs, strict=False)
+        ]
         self.new_values = self._localize(dims, values)
         #: Whether what is written to lies elsewhere during the call, and is written to after it.
         self.is_written_back = bool(operator.writes) and (
