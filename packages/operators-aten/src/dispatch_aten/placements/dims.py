@@ -4,8 +4,8 @@ Note [Labels]
     A dimension of an argument that a dimension of a result comes from, part by part, has the label of that. Where an
     argument is cut at a label, all others that have it are cut there, and those without it are whole; so are results, and a
     result without it is to be combined, by ``combine``. A dimension that an operator needs as a whole has no label (None),
-    or one that is ``whole``. At an ``even`` label parts are of equal sizes. ``linear`` has sets of arguments: where those are to be
-    summed, and all others are whole, the results are to be summed.
+    or one that is ``whole``. At an ``even`` label parts are of equal sizes. ``linear`` has sets of arguments: where those
+    are to be summed, and all others are whole, the results are to be summed.
 
 Note [Rows]
     ``mm: ik,kj->ij`` names the tensors of a schema in order. ``*`` stands for any number of dimensions, as many as the first
