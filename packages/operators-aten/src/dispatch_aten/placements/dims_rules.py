@@ -21,7 +21,7 @@ __all__ = [
     "nll_loss",
     "nll_loss_backward",
     "pad",
-    "permuted",
+    "permute",
     "pointwise",
     "reduction",
     "reshape",
@@ -134,7 +134,7 @@ def _view(inputs: tuple[Label, ...], output: tuple[Label, ...], **options: Any) 
     return Dims((inputs,), (output,), linear=(frozenset({0}),), any_way=True, **options)
 
 
-def permuted(call: Call) -> Dims | None:
+def permute(call: Call) -> Dims | None:
     """Return what a call does: dimensions in another order."""
     (shape,) = call.shapes
     labels = list(range(len(shape)))

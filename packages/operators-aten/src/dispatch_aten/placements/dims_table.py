@@ -111,7 +111,7 @@ _RULES: Final[dict[str, Rule]] = {
         name: partial(rules.along, name=each, linear=name in _LINEAR_ALONG, backward=name in _LINEAR_BACKWARD)
         for name, each in _ALONG.items()
     },
-    **dict.fromkeys(("t", "transpose", "permute"), rules.permuted),
+    **dict.fromkeys(("t", "transpose", "permute"), rules.permute),
     **dict.fromkeys(("alias", "detach", "view.dtype"), rules.same),
     **dict.fromkeys(("zeros_like", "ones_like", "full_like", "empty_like"), rules.like),
     **dict.fromkeys(("new_zeros", "new_ones", "new_full", "new_empty"), rules.new),
@@ -139,6 +139,8 @@ USED: Final = frozenset(
 
 def find_rule(name: str, tags: Iterable[str] = (), results: int = 1) -> Rule | None:
     """Return the rule for an operator by its name, with the overload, and its tags; None where there is none.
+
+    See Note [Names].
 
     >>> from dispatch_aten.placements.dims import Call
     >>> find_rule("mm.default")(Call(((2, 3), (3, 4)), (0, 1), {})).outputs, find_rule("linalg_qr.default")

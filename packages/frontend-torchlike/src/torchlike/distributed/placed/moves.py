@@ -2,7 +2,7 @@
 
 Note [Order of moves]
     Two dimensions of a mesh that cut one dimension of a tensor do so one after the other. What the later one has cut is put
-    together first, from the last dimension of the mesh to the first, and then cut anew from the first to the last.
+    together first, from the last dimension of the mesh to the first, and then cut again, from the first to the last.
 """
 
 from __future__ import annotations
