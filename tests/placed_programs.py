@@ -4,7 +4,7 @@
 def train(torch, ops, group):
     """Return the greatest difference to one device's parameters after 20 steps, by the way of training and the optimizer."""
     from dispatch_aten.placements import DeviceMesh as Mesh
-    from torchlike.distributed import device_mesh, placed  # noqa: F401  # importing it lets tensors be parts of others
+    from torchlike.distributed import device_mesh, placed
     from torchlike.distributed.tensor import Replicate, Shard, distribute_tensor
 
     device_mesh._groups_of = lambda root: [group]

@@ -132,7 +132,7 @@ def run_ranks(shape: Sequence[int], function: Callable[[DeviceMesh], Any], names
         _GROUPS[mesh, rank] = tuple(_Group(meetings[dim, *each], each.index(rank)) for dim, each in enumerate(lines))
         try:
             results[rank] = function(mesh)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  # the caller raises it
             errors.append(error)
             for each in meetings.values():
                 each.barrier.abort()

@@ -155,7 +155,6 @@ def _check_type(device_type: str) -> str:
 
 def _join(ranks: Any) -> int:
     """Return this process's rank; a process that has no group yet gets it as torch's do."""
-    from . import placed  # noqa: F401  # importing it lets tensors be parts of others
     from .process_groups import get_rank, get_world_size
 
     if not is_group():

@@ -57,7 +57,7 @@ def choose(
     *,
     target: Placements | None = None,
 ) -> Choice | None:
-    """Return where arguments of these shapes and placements go; None where no choice is right.
+    """Return where arguments of these shapes and placements go; None where no choice is right: see Note [Choice].
 
     With ``target`` the first argument stays, and the first result lies as it does.
     """

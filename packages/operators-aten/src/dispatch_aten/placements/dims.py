@@ -1,11 +1,11 @@
 """What operators do to the dimensions of tensors, as data, and how a row of text becomes it.
 
 Note [Labels]
-    A dimension of an argument that a dimension of a result comes from, part by part, has the label of that. Where an argument
-    is cut at a label, all others that have it are cut there, and those without it are whole; so are results, and a result
-    without it is to be combined, by ``combine``. A dimension that an operator needs as a whole has no label (None), or one
-    that is ``whole``. At an ``even`` label parts are of equal sizes. ``linear`` has sets of arguments: where those are to be
-    summed, and all others are whole, the results are to be summed.
+    A dimension of an argument that a dimension of a result comes from, part by part, has the label of that. Where an
+    argument is cut at a label, all others that have it are cut there, and those without it are whole; so are results, and a
+    result without it is to be combined, by ``combine``. A dimension that an operator needs as a whole has no label (None),
+    or one that is ``whole``. At an ``even`` label parts are of equal sizes. ``linear`` has sets of arguments: where those
+    are to be summed, and all others are whole, the results are to be summed.
 
 Note [Rows]
     ``mm: ik,kj->ij`` names the tensors of a schema in order. ``*`` stands for any number of dimensions, as many as the first
@@ -137,7 +137,7 @@ def read_row(text: str) -> Row:
     """
     terms, *options = (each.strip() for each in text.split(";"))
     inputs, outputs = terms.split("->")
-    said: dict[str, str] = dict(each.split() for each in options)  # type: ignore[misc]  # two words each
+    said: dict[str, str] = dict(each.split() for each in options)
     return Row(
         tuple(inputs.split(",")),
         tuple(outputs.split(",")),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ...serialization import add_safe_globals
 from . import kernels  # noqa: F401  # importing it registers them
-from .gathers import gathers, set_gather_limit
-from .tensor import DISTRIBUTED, Placed, Spec, make_spec, record_of
+from .gather_counts import gathers, set_gather_limit
+from .tensor import DISTRIBUTED, PlacedPart, Spec, make_spec, record_of
 
-__all__ = ["DISTRIBUTED", "Placed", "Spec", "gathers", "record_of", "set_gather_limit"]
+__all__ = ["DISTRIBUTED", "PlacedPart", "Spec", "gathers", "record_of", "set_gather_limit"]
 
 add_safe_globals([make_spec])  # as torch's files of such tensors are data

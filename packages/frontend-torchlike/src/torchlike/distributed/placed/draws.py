@@ -11,8 +11,8 @@ from typing import Any, Final
 import dispatch_core as dc
 
 from .moves import move
-from .plans import Operator
-from .tensor import Placed, Spec, wrap_part
+from .plans import PartOperator
+from .tensor import PlacedPart, Spec, wrap_part
 
 __all__ = ["find_draw"]
 
@@ -21,7 +21,7 @@ _aten: Final = dc.ops.aten
 _FREE: Final = frozenset({"rand_like", "randn_like", "randint_like"})
 
 
-def find_draw(operator: Operator) -> Callable[..., Any] | None:
+def find_draw(operator: PartOperator) -> Callable[..., Any] | None:
     """Return the function for an operator that draws; None for one that does not, or whose probabilities are a tensor."""
     if "nondeterministic_seeded" not in operator.tags:
         return None
@@ -34,7 +34,7 @@ def find_draw(operator: Operator) -> Callable[..., Any] | None:
     return _draw_into if operator.writes == (0,) and tensors == 1 else None
 
 
-def _draw_into(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
+def _draw_into(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     """Write numbers into a tensor: those of the whole are drawn."""
     record = values[0]._dispatch_data
     if record.spec.is_whole:
@@ -45,15 +45,15 @@ def _draw_into(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
     return values[0]
 
 
-def _draw_like(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
+def _draw_like(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     """Return numbers that lie as a tensor does."""
-    record: Placed = values[0]._dispatch_data
+    record: PlacedPart = values[0]._dispatch_data
     spec: Spec = record.spec.without_partial
     like = record.local if spec.is_whole else _aten.new_empty(record.local, spec.size)
     return wrap_part(move(operator.call([like, *values[1:]]), spec.whole, spec), spec)
 
 
-def _drop(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
+def _drop(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     """Return a tensor with elements dropped out, and which were kept."""
     record, p, train = values[0]._dispatch_data, *values[1:]
     spec: Spec = record.spec.without_partial

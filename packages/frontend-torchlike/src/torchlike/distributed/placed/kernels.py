@@ -1,9 +1,9 @@
 """The kernels of tensors over several processes: operators are run on parts, as the table of dimensions says.
 
 Note [Calls on parts]
-    A rule of the table says how the arguments have to lie; those that lie otherwise are moved, the operator runs on the parts,
-    and the results are tensors again. Without a rule a composite is taken apart, and any other operator has its arguments
-    gathered. An operator that writes keeps the place of what it writes to: where it has to run elsewhere, its result is
+    A rule of the table says how the arguments have to lie; those that lie otherwise are moved, the operator runs on the
+    parts, and the results are tensors again. Without a rule a composite is taken apart, and any other operator has its
+    arguments gathered. One that writes keeps the place of what it writes to: where it has to run elsewhere, its result is
     moved back and copied. Ordinary tensors of one element stand for themselves in each process; others are refused, as
     torch does.
 """
@@ -22,7 +22,7 @@ from ...tensors.tensor import Tensor, frontend
 from .draws import find_draw
 from .moves import move
 from .places import KERNELS
-from .plans import Operator
+from .plans import PartOperator
 from .rewrites import find_rewrite, run_by_batch
 from .tensor import DISTRIBUTED, PlacedData, Spec
 
@@ -32,7 +32,7 @@ _aten: Final = dc.ops.aten
 _wrap: Final = frontend.wrap
 
 
-def run(operator: Operator, values: Sequence[Any]) -> Any:
+def run(operator: PartOperator, values: Sequence[Any]) -> Any:
     """Run an operator on the parts of its tensors; see Note [Calls on parts]."""
     given, first = _find_parts(operator, values)
     plan = operator.find_plan(values, given)
@@ -67,7 +67,7 @@ def run(operator: Operator, values: Sequence[Any]) -> Any:
     )
 
 
-def _find_parts(operator: Operator, values: Sequence[Any]) -> tuple[list[tuple[int, int | None, Any, Spec]], type]:
+def _find_parts(operator: PartOperator, values: Sequence[Any]) -> tuple[list[tuple[int, int | None, Any, Spec]], type]:
     """Return the tensors of a call, and the class of the first record."""
     given: list[tuple[int, int | None, Any, Any]] = []
     first: Any = None
@@ -99,7 +99,7 @@ def _find_parts(operator: Operator, values: Sequence[Any]) -> tuple[list[tuple[i
     return given, type(first)
 
 
-def _on_one_mesh(operator: Operator, given: list[Any]) -> list[Any]:
+def _on_one_mesh(operator: PartOperator, given: list[Any]) -> list[Any]:
     """Return a call's tensors on the mesh that the meshes of all are parts of."""
     meshes = {each[3].mesh for each in given if each[3] is not None}
     roots = {each.root for each in meshes}
@@ -124,7 +124,7 @@ def _placements_on(root: Any, spec: Spec) -> list[Any]:
     return made
 
 
-def _accept(operator: Operator, each: Any, spec: Spec) -> Any:
+def _accept(operator: PartOperator, each: Any, spec: Spec) -> Any:
     """Return an ordinary tensor of a call as one that lies whole in each process; only one element is taken for that."""
     size = tuple(dc.shape(each[2]))
     if any(length != 1 for length in size) or each[0] in operator.writes:
@@ -146,7 +146,7 @@ def _leave(index: int, result: Any, found: Any, values: Sequence[Any], plan: Any
     return _wrap(record(found, plan.spec_of(index, found)))
 
 
-def _run_out(operator: Operator, functional: Operator, values: Sequence[Any]) -> Any:
+def _run_out(operator: PartOperator, functional: PartOperator, values: Sequence[Any]) -> Any:
     """Run the functional operator, and copy its results to the tensors of ``out=``."""
     by_name = dict(zip(operator.names, values, strict=True))
     made = functional.op(
@@ -170,7 +170,7 @@ def _become(target: Tensor, record: Any) -> Tensor:
     return target
 
 
-def _refuse(operator: Operator, values: Sequence[Any]) -> NoReturn:
+def _refuse(operator: PartOperator, values: Sequence[Any]) -> NoReturn:
     raise NotImplementedError(
         f"{operator.op.name}: it changes the memory of a tensor, of which each process has a part\n"
         "Hint: to_local() has this process's, and from_local makes a tensor of it"
@@ -183,7 +183,7 @@ _OF_MEMORY: Final = frozenset("set_ resize_ as_strided_ resize_as_".split())
 
 def _make(op: Any, keyset: object) -> Callable[..., Any]:
     """Return the kernel of an operator, which takes its arguments in order."""
-    operator = Operator(op)
+    operator = PartOperator(op)
     base = op.packet.name.partition("::")[2]
     if base in _OF_MEMORY:
         return _of_values(_refuse, operator)
@@ -192,7 +192,7 @@ def _make(op: Any, keyset: object) -> Callable[..., Any]:
         other = functional
         return lambda *values: _become(values[0], other(*values)._dispatch_data)
     if functional is not None and all(operator.signature.parameters[index].keyword_only for index in operator.writes):
-        return _of_values(_run_out, operator, Operator(functional))
+        return _of_values(_run_out, operator, PartOperator(functional))
     if (special := find_draw(operator) or find_rewrite(operator)) is not None:
         return _of_values(special, operator, run)
     if operator.rule is None and "CompositeImplicitAutograd" in {
@@ -204,7 +204,7 @@ def _make(op: Any, keyset: object) -> Callable[..., Any]:
     return _of_values(run, operator)
 
 
-def _of_values(function: Callable[..., Any], operator: Operator, *more: Any) -> Callable[..., Any]:
+def _of_values(function: Callable[..., Any], operator: PartOperator, *more: Any) -> Callable[..., Any]:
     def kernel(*values: Any) -> Any:
         with no_grad():
             return function(operator, *more, values)
@@ -230,7 +230,7 @@ def _attend(query: Any, key: Any, value: Any, attn_mask: Any = None, *values: An
 
 
 #: The kernels of operators that are made of others, with a history and without.
-_MADE: Final = {"matmul": _multiply, "scaled_dot_product_attention": _attend}
+_MADE: Final[dict[str, Callable[..., Any]]] = {"matmul": _multiply, "scaled_dot_product_attention": _attend}
 _COMPOSITES: Final[dict[str, Any]] = {
     name: frontends.find_composite(getattr(_aten, name).default, "CompositeImplicitAutograd") for name in _MADE
 }

@@ -2,7 +2,7 @@
 
 Note [Order of moves]
     Two dimensions of a mesh that cut one dimension of a tensor do so one after the other. What the later one has cut is put
-    together first, from the last dimension of the mesh to the first, and then cut anew from the first to the last.
+    together first, from the last dimension of the mesh to the first, and then cut again, from the first to the last.
 """
 
 from __future__ import annotations
@@ -115,7 +115,8 @@ def _gather(local: Any, now: list[Placement], spec: Spec, dim: int) -> Any:
 def _exchange(local: Any, now: list[Placement], target: Spec, dim: int) -> Any:
     """Return the part along another dimension of the tensor: each process sends each other what that needs."""
     one, other = now[dim], target.placements[dim]
-    assert isinstance(one, Shard) and isinstance(other, Shard)
+    assert isinstance(one, Shard)
+    assert isinstance(other, Shard)
     mesh = target.mesh
     count, here = mesh.shape[dim], target.coordinate[dim]
     shape = list(dc.shape(local))

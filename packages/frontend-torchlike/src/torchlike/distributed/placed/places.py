@@ -67,7 +67,7 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
 
 
 def _register() -> dc.Library:
-    """Let ordinary tensors be parts of others, on devices that have no arrays over several of their own."""
+    """Register the kernel by which ordinary tensors are parts, on devices without arrays over several of their own."""
     library = dc.Library("dispatch", "IMPL")
     library.impl("from_local", _from_local, "CompositeExplicitAutograd", allow_override=True)
     return library

@@ -7,17 +7,14 @@ from math import prod
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.placements import Replicate, Shard
-from dispatch_aten.placements.choice import Choice, choose
-from dispatch_aten.placements.dims import Call, Dims
-from dispatch_aten.placements.dims_table import USED, find_rule
+from dispatch_aten.placements import USED, Call, Choice, Dims, Replicate, Shard, choose, find_rule
 from dispatch_core import frontends
 
-from .gathers import note_gather
+from .gather_counts import note_gather
 from .moves import move
 from .tensor import Spec
 
-__all__ = ["Operator", "Plan", "name_of"]
+__all__ = ["PartOperator", "PartPlan", "name_of"]
 
 
 def name_of(op: Any) -> str:
@@ -29,7 +26,7 @@ def name_of(op: Any) -> str:
     return f"{base}.{overload or 'default'}"
 
 
-class Operator:
+class PartOperator:
     """An operator: where its tensors stand among its arguments, and what is known of calls of it."""
 
     _most: Final = 4096
@@ -52,13 +49,13 @@ class Operator:
         self.rule = (
             find_rule(self.name, self.tags, len(self.signature.results)) if is_of_aten and self.has_results else None
         )
-        self.plans: dict[Any, Plan] = {}
+        self.plans: dict[Any, PartPlan] = {}
 
     def call(self, values: Sequence[Any]) -> Any:
         """Call the operator with all arguments in the schema's order."""
         return self.op(*values[: self.split], **dict(zip(self.keywords, values[self.split :], strict=True)))
 
-    def find_plan(self, values: Sequence[Any], given: list[tuple[int, int | None, Any, Spec]]) -> Plan:
+    def find_plan(self, values: Sequence[Any], given: list[tuple[int, int | None, Any, Spec]]) -> PartPlan:
         """Return what a call does; ``given`` are its tensors: the argument, the place in a list, the part and the spec."""
         used: list[Any] = []
         for index in self.used:
@@ -68,7 +65,7 @@ class Operator:
         if (found := self.plans.get(key)) is None:
             if len(self.plans) >= self._most:
                 self.plans.clear()
-            found = self.plans[key] = Plan(self, values, given)
+            found = self.plans[key] = PartPlan(self, values, given)
         return found
 
     def describe(self, values: Sequence[Any], given: list[tuple[int, int | None, Any, Spec]]) -> Dims | None:
@@ -85,11 +82,11 @@ class Operator:
         return self.rule(Call(shapes, tuple(places[each[0]] for each in given), found))
 
 
-class Plan:
+class PartPlan:
     """A call of an operator: which parts are moved before, what other arguments become, and where results lie."""
 
     def __init__(
-        self, operator: Operator, values: Sequence[Any], given: list[tuple[int, int | None, Any, Spec]]
+        self, operator: PartOperator, values: Sequence[Any], given: list[tuple[int, int | None, Any, Spec]]
     ) -> None:
         self.operator = operator
         specs = [each[3] for each in given]
@@ -119,7 +116,10 @@ class Plan:
         #: Those of them that are gathered where each process has a part, in elements.
         self.gathered = [(rank, prod(wanted.local_size)) for rank, spec, wanted in self.moves if _gathers(spec, wanted)]
         self.outputs = found.outputs
-        self.sizes = [self._find_sizes(dims, specs, labels, each) for labels, each in zip(dims.outputs, self.outputs)]
+        self.sizes = [
+            self._find_sizes(dims, specs, labels, each)
+            for labels, each in zip(dims.outputs, self.outputs, strict=False)
+        ]
         self.new_values = self._localize(dims, values)
         #: Whether what is written to lies elsewhere during the call, and is written to after it.
         self.is_written_back = bool(operator.writes) and (

@@ -10,7 +10,7 @@ import dispatch_core as dc
 from dispatch_aten.placements import Partial, Replicate, Shard
 
 from .moves import move
-from .plans import Operator
+from .plans import PartOperator
 from .tensor import Spec, record_of, wrap_part
 
 __all__ = ["find_rewrite", "run_by_batch"]
@@ -19,7 +19,7 @@ _aten, _own = dc.ops.aten, dc.ops.dispatch
 _MEAN, _SUM = 1, 2
 
 
-def find_rewrite(operator: Operator) -> Callable[..., Any] | None:
+def find_rewrite(operator: PartOperator) -> Callable[..., Any] | None:
     """Return the function for an operator that is computed by others; None for all else."""
     base = operator.name.partition(".")[0]
     if operator.writes:
@@ -45,14 +45,14 @@ def _count(values: Sequence[Any]) -> int:
     return prod(max(sizes) if 0 not in sizes else 0 for sizes in zip(*padded, strict=True))
 
 
-def _average(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
+def _average(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     at = operator.names.index("reduction")
     if values[at] != _MEAN or not _is_in_parts(values):
         return run(operator, values)
     return _aten.div(run(operator, [*values[:at], _SUM, *values[at + 1 :]]), _count(values))
 
 
-def _average_backward(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
+def _average_backward(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     at = operator.names.index("reduction")
     if values[at] != _MEAN or not _is_in_parts(values):
         return run(operator, values)
@@ -60,7 +60,7 @@ def _average_backward(operator: Operator, run: Any, values: Sequence[Any]) -> An
     return run(operator, [gradient, *values[1:at], _SUM, *values[at + 1 :]])
 
 
-def _nll_loss(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
+def _nll_loss(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     """Return the loss and the weights that an average was divided by: they are summed over all processes."""
     at = operator.names.index("reduction")
     if values[at] != _MEAN or not _is_in_parts(values):
@@ -75,7 +75,7 @@ def _whole(x: Any) -> Any:
     return _own.redistribute(x, spec.mesh, spec.placements)
 
 
-def _norm(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
+def _norm(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     """Return a norm: powers are summed over all processes, the greatest or least element is that of all."""
     x, order, dim, keepdim, dtype = values
     if not _is_in_parts([x]):
@@ -96,7 +96,7 @@ def _norm(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
     return _aten.sqrt(total) if order == 2 else _aten.pow(total, 1 / order)
 
 
-def _mean(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
+def _mean(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     """Return an average: where parts are of several sizes, the sum is divided."""
     x, spec = values[0], values[0]._dispatch_data.spec
     counts = {each.dim: count for each, count in zip(spec.placements, spec.mesh.shape, strict=True) if each.is_shard()}
@@ -107,7 +107,7 @@ def _mean(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
     return _aten.div(total, prod(spec.size) / max(prod(dc.shape(total)), 1))
 
 
-def _embed(operator: Operator, run: Any, values: Sequence[Any]) -> Any:
+def _embed(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     """Return rows of a table that is cut at its rows: each process gives those that it has, which are summed."""
     weight, indices = values[0]._dispatch_data, record_of(values[1])
     spec = weight.spec

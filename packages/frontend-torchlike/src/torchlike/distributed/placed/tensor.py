@@ -19,7 +19,7 @@ from dispatch_core.frontends import TensorLayout
 from ...tensors.tensor import Tensor, frontend
 from ...values.layouts import LayoutData, layout, strided
 
-__all__ = ["DISTRIBUTED", "Placed", "PlacedData", "Spec", "record_of", "wrap_part"]
+__all__ = ["DISTRIBUTED", "PlacedData", "PlacedPart", "Spec", "record_of", "wrap_part"]
 
 
 class Spec:
@@ -35,7 +35,7 @@ class Spec:
     size: tuple[int, ...]
 
     def __new__(cls, mesh: DeviceMesh, placements: Sequence[Placement], size: Sequence[int]) -> Self:
-        """Return the spec, which is made once."""
+        """Return the spec, which is made once: see Note [Specs]."""
         key = mesh, mesh.get_rank(), tuple(placements), tuple(size)
         found: Any = cls._known.get(key)
         if found is None:
@@ -44,7 +44,7 @@ class Spec:
             found = cls._known[key] = super().__new__(cls)
             found.mesh = cls._meshes.setdefault(key[:2], mesh)
             found.placements, found.size = key[2:]
-        return found  # type: ignore[no-any-return]
+        return found
 
     def __reduce__(self) -> Any:
         mesh = self.mesh
@@ -136,7 +136,7 @@ class PlacedData:
 
 
 @dataclass(slots=True)
-class Placed(PlacedData, LayoutData):
+class PlacedPart(PlacedData, LayoutData):
     """The data of a tensor over several processes: the part of this one, and where the parts lie."""
 
     local: Tensor
@@ -188,7 +188,7 @@ def _strides(record: Any) -> tuple[int, ...]:
 
 DISTRIBUTED: Final = TensorLayout(
     "Distributed",
-    Placed,
+    PlacedPart,
     component="local",
     shape=lambda record: record.spec.size,
     dtype=lambda record: dc.dtype(record.local),
@@ -203,7 +203,7 @@ def wrap_part(local: Tensor, spec: Spec) -> Tensor:
     return made
 
 
-def record_of(value: object) -> Placed | None:
+def record_of(value: object) -> PlacedPart | None:
     """Return the record of a tensor over several processes; None for any other value."""
     found: Any = getattr(value, "_dispatch_data", None)
-    return found if isinstance(found, PlacedData) else None
+    return found if isinstance(found, PlacedData) else None  # type: ignore[return-value]  # no other class has it

@@ -25,6 +25,7 @@ from dispatch_aten.placements.operators import without_partial
 
 from ...history.grad_mode import no_grad
 from ...tensors.tensor import Tensor
+from .. import placed  # noqa: F401  # importing it lets tensors be parts of others
 from ..device_mesh import DeviceMesh, as_device_mesh, current_mesh, has_devices
 
 __all__ = ["DTensor", "distribute_tensor"]
