@@ -23,10 +23,9 @@ _DOUBLE, _FLOAT = ScalarType.Double, ScalarType.Float
 
 
 def invert(scale: float) -> float:
-    """Return the float32 that numbers are multiplied by; 1 for a scale of zero."""
-    single = np.float32(scale)
+    """Return the float32 that numbers are multiplied by."""
     with np.errstate(over="ignore", divide="ignore"):
-        return float(np.float32(1) / single) if single else 1.0
+        return float(np.float32(1) / np.float32(scale))
 
 
 def saturate(values: Tensor, dtype: ScalarType) -> Tensor:
