@@ -23,7 +23,7 @@ from .packed import (
     LinearPackedParamsBase,
     PackedParams,
 )
-from .products import center, convolve, multiply
+from .products import BLOCK, center, convolve, multiply
 from .tensor import Quantized, is_quantized, record_of, wrap_quantized
 
 aten: Final[Any] = dc.ops.aten
@@ -64,7 +64,7 @@ def _sum_products(record: Quantized, packed: LinearPackedParamsBase) -> Tensor:
             f"The number of columns in the packed weight ({inner}) and the input ({list(record.integers.shape)}) differ"
         )
     x = center(record).reshape(-1, inner)
-    sums = multiply(x, columns)
+    sums = multiply(x, columns, packed.block(record.zero_point, record.dtype) if inner > BLOCK else BLOCK)
     if zero_points is None:
         return sums
     sums = sums.to(ScalarType.Int)
@@ -80,17 +80,19 @@ def _linear(X: Tensor, packed: LinearPackedParamsBase, scale: float, zero_point:
 
 
 def _scale(sums: Tensor, packed: PackedParams, input_scale: float, scale: float, shape: list[int]) -> Tensor:
-    """Return sums with the bias in units of the output, as float32."""
+    """Return sums, which it may write to, with the bias in units of the output, as float32."""
     bias, factor, _ = packed.units(input_scale, scale, shape)
-    found = sums.to(ScalarType.Float)
-    return (found if bias is None else found + bias) * factor
+    found = sums.to(ScalarType.Float)  # sums themselves, where they are float32 already: nothing else has them
+    return (found if bias is None else found.add_(bias)).mul_(factor)
 
 
 def _finish(found: Tensor, zero_point: int, dtype: ScalarType, relu: bool) -> Tensor:
-    """Return rounded and saturated integers of finite numbers."""
+    """Return rounded and saturated integers of finite numbers, which it writes to."""
     low, high = dtype.bounds
-    shifted = found.round() + float(zero_point) if zero_point else found.round()
-    return shifted.clamp(max(low, zero_point) if relu else low, high).to(QUANTIZED[dtype])
+    found.round_()
+    if zero_point:
+        found.add_(float(zero_point))
+    return found.clamp_(max(low, zero_point) if relu else low, high).to(QUANTIZED[dtype])
 
 
 def _linear_dynamic(
@@ -154,8 +156,9 @@ def _convolve(qx: Tensor, packed: ConvPackedParamsBase, *rest: Any, dims: int, r
     record = _read_input(qx, f"conv{dims}d")
     sums = _sum_windows(record, packed, dims)
     shape = [1, -1, *[1] * max(dims, 2)]
-    found = _scale(sums, packed, record.scale, scale, shape).contiguous(memory_format=FORMATS[dims])
-    made = wrap_quantized(_finish(found, zero_point, record.dtype, relu), scale, zero_point, record.dtype)
+    integers = _finish(_scale(sums, packed, record.scale, scale, shape), zero_point, record.dtype, relu)
+    integers = integers.contiguous(memory_format=FORMATS[dims])
+    made = wrap_quantized(integers, scale, zero_point, record.dtype)
     return made.squeeze(-2) if dims == 1 else made
 
 

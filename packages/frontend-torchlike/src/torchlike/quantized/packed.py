@@ -10,7 +10,7 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_core import frontends
 
 from ..tensors.tensor import Tensor
-from .products import find_units
+from .products import find_block, find_units
 from .tensor import Quantized, is_quantized, record_of, wrap_quantized
 
 
@@ -35,6 +35,7 @@ class PackedParams:
         self._floats = self._arrange(record.integers.to(ScalarType.Float))
         self._zero_points = self._find_zero_points()
         self._units: Any = None
+        self._blocks: tuple[tuple[int, ScalarType], int] | None = None
 
     def unpack(self) -> tuple[Tensor, Tensor | None]:
         """Return the weight and the bias."""
@@ -64,6 +65,12 @@ class PackedParams:
     def factors(self) -> tuple[Tensor, Any]:
         """Return the integers as float32, as they are multiplied with, and the zero points, None where all are zero."""
         return self._floats, self._zero_points
+
+    def block(self, zero_point: int, dtype: ScalarType) -> int:
+        """Return what `find_block` does, kept for the next call with that zero point and dtype."""
+        if self._blocks is None or self._blocks[0] != (zero_point, dtype):
+            self._blocks = (zero_point, dtype), find_block(self._floats, zero_point, dtype)
+        return self._blocks[1]
 
     def _find_zero_points(self) -> Any:
         found = self.record.zero_point
@@ -133,6 +140,10 @@ class ConvPackedParamsBase(PackedParams):
         #: Steps, padding, padding of the output, steps within the window.
         self._sizes = sizes
         self._groups, self._transpose = groups, transpose
+
+    @staticmethod
+    def _arrange(floats: Tensor) -> Tensor:
+        return floats.contiguous()  # convolutions in the order of channels are quicker, with the copies of 8 bits
 
     def stride(self) -> list[int]:
         """Return the steps of the window."""
