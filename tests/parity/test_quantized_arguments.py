@@ -18,20 +18,57 @@ def tensors(t):
     c = t.quantize_per_channel(x, t.tensor([0.1, 0.2]), t.tensor([0, 1]), 0, t.qint8)
     integers = {name: x.to(getattr(t, name)) for name in ("int8", "uint8", "int32", "int64")}
     return {
-        **{"float": x, "double": x.double(), "half": x.half(), "bool": x > 0, "q": q, "c": c, "coo": x.to_sparse()},
-        **{"list": [1.0], "none": None, "text": "a", "number": 1, "floats": [x, x], "qs": [q, q], "empty": x[:0]},
-        **{"csr": x.to_sparse_csr(), "complex": x.to(t.complex64), "array": np.ones(3), "scalar": t.tensor(1.0)},
+        "float": x,
+        "double": x.double(),
+        "half": x.half(),
+        "bool": x > 0,
+        "q": q,
+        "c": c,
+        "coo": x.to_sparse(),
+        "list": [1.0],
+        "none": None,
+        "text": "a",
+        "number": 1,
+        "floats": [x, x],
+        "qs": [q, q],
+        "empty": x[:0],
+        "csr": x.to_sparse_csr(),
+        "complex": x.to(t.complex64),
+        "array": np.ones(3),
+        "scalar": t.tensor(1.0),
         **integers,
     }
 
 
 def parameters(t):
     return {
-        **{"0.1": 0.1, "1": 1, "-1.0": -1.0, "0.0": 0.0, "nan": float("nan"), "inf": float("inf"), "300": 300, "-5": -5},
-        **{"text": "a", "none": None, "list": [0.1, 0.2], "ints": [0, 1], "true": True, "complex": 1j, "3.0": 3.0},
-        **{"float32": np.float32(0.1), "int64": np.int64(3), "t": t.tensor(0.1), "t1": t.tensor([0.1]), "ti": t.tensor(3)},
-        **{"t2": t.tensor([0.1, 0.2]), "ti2": t.tensor([0, 1]), "t3": t.tensor([0.1, 0.2, 0.3]), "far": t.tensor([-1, 300])},
-        **{"t2d": t.ones(2, 2), "tb": t.tensor([True, False]), "big": 2**40},
+        "0.1": 0.1,
+        "1": 1,
+        "-1.0": -1.0,
+        "0.0": 0.0,
+        "nan": float("nan"),
+        "inf": float("inf"),
+        "300": 300,
+        "-5": -5,
+        "text": "a",
+        "none": None,
+        "list": [0.1, 0.2],
+        "ints": [0, 1],
+        "true": True,
+        "complex": 1j,
+        "3.0": 3.0,
+        "float32": np.float32(0.1),
+        "int64": np.int64(3),
+        "t": t.tensor(0.1),
+        "t1": t.tensor([0.1]),
+        "ti": t.tensor(3),
+        "t2": t.tensor([0.1, 0.2]),
+        "ti2": t.tensor([0, 1]),
+        "t3": t.tensor([0.1, 0.2, 0.3]),
+        "far": t.tensor([-1, 300]),
+        "t2d": t.ones(2, 2),
+        "tb": t.tensor([True, False]),
+        "big": 2**40,
     }
 
 
@@ -95,7 +132,7 @@ def test_arguments_are_refused_with_torchs_classes(case):
 def _is_more(name, values):
     """Return whether torchlike computes or refuses otherwise on purpose."""
     if name == "_make_per_channel_quantized_tensor":  # torch takes scales of another length, and reads beyond them
-        return values[0] != "int8" or values[1] == "t2d" or values[3] in (-1,)
+        return values[0] != "int8" or values[1] == "t2d" or values[3] == -1
     return name == "quantize_per_tensor" and values[0] == "floats" and {"t3", "t2d"} & {*values[1:3]}
 
 

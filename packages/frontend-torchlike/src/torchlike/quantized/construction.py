@@ -57,9 +57,7 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: DType) -
     tensor([ 0, 10, 23], dtype=torchlike.uint8)
     """
     if isinstance(input, (list, tuple)):
-        return tuple(
-            quantize_per_tensor(each, scale[i], zero_point[i].long(), dtype) for i, each in enumerate(input)
-        )
+        return tuple(quantize_per_tensor(each, scale[i], zero_point[i].long(), dtype) for i, each in enumerate(input))
     _check_input(input, "quantize_per_tensor")
     expect_dtype(dtype, f"ScalarType {dtype.name} is not supported in new_qtensor.")
     if isinstance(scale, Tensor):

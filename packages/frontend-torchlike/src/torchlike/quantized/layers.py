@@ -1,4 +1,4 @@
-"""Linear layers, convolutions and embeddings with packed parameters."""
+"""Linear layers and convolutions with packed parameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import QUANTIZED, ScalarType
 
-from ..creation.factories import FACTORIES
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
 from ..values.dtypes import memory_format
@@ -19,7 +18,6 @@ from .packed import (
     Conv2dPackedParamsBase,
     Conv3dPackedParamsBase,
     ConvPackedParamsBase,
-    EmbeddingPackedParamsBase,
     LinearPackedParamsBase,
     PackedParams,
 )
@@ -28,13 +26,11 @@ from .tensor import Quantized, is_quantized, record_of, wrap_quantized
 
 aten: Final[Any] = dc.ops.aten
 _INPUT: Final = ScalarType.QUInt8
-#: torch's number for bags that are added up.
-_SUM: Final = 0
 #: How torch's kernels lay results out, by the number of dimensions.
 FORMATS: Final = {1: memory_format.channels_last, 2: memory_format.channels_last, 3: memory_format.channels_last_3d}
 
 
-def _read_input(x: Tensor, name: str) -> Quantized:
+def read_input(x: Tensor, name: str) -> Quantized:
     if not is_quantized(x):
         raise NotImplementedError(
             f"Could not run 'quantized::{name}' with arguments from the 'CPU' backend.\n"
@@ -73,7 +69,7 @@ def _sum_products(record: Quantized, packed: LinearPackedParamsBase) -> Tensor:
 
 
 def _linear(X: Tensor, packed: LinearPackedParamsBase, scale: float, zero_point: int, relu: bool = False) -> Tensor:
-    record = _read_input(X, "linear")
+    record = read_input(X, "linear")
     sums = _sum_products(record, packed)
     made = _finish(_scale(sums, packed, record.scale, scale, [1, -1]), zero_point, record.dtype, relu)
     return wrap_quantized(made.reshape([*X.shape[:-1], sums.shape[-1]]), scale, zero_point, record.dtype)
@@ -99,12 +95,25 @@ def _linear_dynamic(
     X: Tensor, packed: LinearPackedParamsBase, reduce_range: bool = False, relu: bool = False
 ) -> Tensor:
     record = _quantize_input(X, reduce_range)
-    sums = _sum_products(record, packed)
-    found = sums.to(ScalarType.Float) * packed.units(record.scale, 1.0, [1, -1])[2]
-    if (bias := packed.bias()) is not None:
-        found = found + bias
-    found = found.reshape([*X.shape[:-1], sums.shape[-1]])
-    return found.clamp(min=0.0) if relu else found
+    found = find_products(X, record, packed)
+    return found.clamp_(min=0.0) if relu else found
+
+
+def find_products(x: Tensor, record: Quantized, packed: LinearPackedParamsBase) -> Tensor:
+    """Return the numbers of a linear layer, of an input whose record is given."""
+    found = _to_numbers(_sum_products(record, packed), packed, record.scale, [1, -1])
+    return found.reshape([*x.shape[:-1], found.shape[-1]])
+
+
+def find_windows(record: Quantized, packed: ConvPackedParamsBase, dims: int) -> Tensor:
+    """Return the numbers of a convolution; one of one dimension has another of a single index."""
+    return _to_numbers(_sum_windows(record, packed, dims), packed, record.scale, [1, -1, *[1] * max(dims, 2)])
+
+
+def _to_numbers(sums: Tensor, packed: PackedParams, input_scale: float, shape: list[int]) -> Tensor:
+    """Return the numbers of sums, which it may write to, with the bias."""
+    found = sums.to(ScalarType.Float).mul_(packed.units(input_scale, 1.0, shape)[2])
+    return found if (bias := packed.bias()) is None else found.add_(bias.reshape(shape))
 
 
 def _prepack(dims: int, transpose: bool, weight: Tensor, bias: Any, *sizes: Any) -> ConvPackedParamsBase:
@@ -124,6 +133,13 @@ def _prepack(dims: int, transpose: bool, weight: Tensor, bias: Any, *sizes: Any)
 def _unpack(dims: int, packed: ConvPackedParamsBase) -> tuple[Tensor, Tensor | None]:
     weight, bias = packed.unpack()
     return (weight.squeeze(-2) if dims == 1 else weight), bias
+
+
+def _read_size(dims: int, size: str, packed_weights: ConvPackedParamsBase) -> Any:
+    found = getattr(packed_weights, size)()
+    if isinstance(found, list):
+        return found[-dims:]
+    return int(found)
 
 
 def _sum_windows(record: Quantized, packed: ConvPackedParamsBase, dims: int) -> Tensor:
@@ -153,7 +169,7 @@ def _sum_windows(record: Quantized, packed: ConvPackedParamsBase, dims: int) -> 
 
 def _convolve(qx: Tensor, packed: ConvPackedParamsBase, *rest: Any, dims: int, relu: bool = False) -> Tensor:
     scale, zero_point = rest[-2:]
-    record = _read_input(qx, f"conv{dims}d")
+    record = read_input(qx, f"conv{dims}d")
     sums = _sum_windows(record, packed, dims)
     shape = [1, -1, *[1] * max(dims, 2)]
     integers = _finish(_scale(sums, packed, record.scale, scale, shape), zero_point, record.dtype, relu)
@@ -163,41 +179,8 @@ def _convolve(qx: Tensor, packed: ConvPackedParamsBase, *rest: Any, dims: int, r
 
 
 def _convolve_dynamic(qx: Tensor, packed: ConvPackedParamsBase, reduce_range: bool = False, *, dims: int) -> Tensor:
-    record = _quantize_input(qx, reduce_range)
-    sums = _sum_windows(record, packed, dims)
-    shape = [1, -1, *[1] * max(dims, 2)]
-    made = sums.to(ScalarType.Float) * packed.units(record.scale, 1.0, shape)[2]
-    if (bias := packed.bias()) is not None:
-        made = made + bias.reshape(shape)
+    made = find_windows(_quantize_input(qx, reduce_range), packed, dims)
     return made.squeeze(-2) if dims == 1 else made
-
-
-def _embed(weight: EmbeddingPackedParamsBase, indices: Tensor, pruned_weights: bool = False) -> Tensor:
-    rows = weight.rows(indices)
-    return rows.reshape([*indices.shape, rows.shape[-1]])
-
-
-def _embed_bags(
-    weight: EmbeddingPackedParamsBase,
-    indices: Tensor,
-    offsets: Tensor | None = None,
-    scale_grad_by_freq: bool = False,
-    mode: int = 0,
-    pruned_weights: bool = False,
-    per_sample_weights: Tensor | None = None,
-    compressed_indices_mapping: Tensor | None = None,
-    include_last_offset: bool = False,
-) -> Tensor:
-    if pruned_weights or compressed_indices_mapping is not None:
-        raise NotImplementedError("embedding_bag_byte: pruned weights are not supported")
-    rows = weight.rows(indices)
-    count = rows.shape[0]
-    places = FACTORIES["arange"](count, device=indices.device)
-    if indices.dim() == 2:
-        offsets = FACTORIES["arange"](0, count, indices.shape[1], device=indices.device)
-    weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
-    found: Tensor = aten.embedding_bag(rows, places, offsets, False, _SUM, False, weights, include_last_offset)[0]
-    return found
 
 
 def _list_convolutions() -> dict[str, Callable[..., Any]]:
@@ -206,6 +189,8 @@ def _list_convolutions() -> dict[str, Callable[..., Any]]:
         for name in (f"conv{dims}d", f"conv_transpose{dims}d"):
             found[f"{name}_prepack"] = partial(_prepack, dims, "transpose" in name)
             found[f"{name}_unpack"] = partial(_unpack, dims)
+            for size in ("stride", "padding", "output_padding", "dilation", "groups", "transpose"):
+                found[f"{name}_{size}"] = partial(_read_size, dims, size)
             found[f"{name}_dynamic"] = partial(_convolve_dynamic, dims=dims)
             found[name] = partial(_convolve, dims=dims)
             found[f"{name}_relu"] = partial(_convolve, dims=dims, relu=True)
@@ -220,8 +205,4 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "linear_prepack": LinearPackedParamsBase,
     "linear_unpack": lambda W_prepack: W_prepack.unpack(),
     **_list_convolutions(),
-    "embedding_bag_prepack": EmbeddingPackedParamsBase,
-    "embedding_bag_unpack": lambda W_prepack: W_prepack.unpack()[0],
-    "embedding_byte": _embed,
-    "embedding_bag_byte": _embed_bags,
 }
