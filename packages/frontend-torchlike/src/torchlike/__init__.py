@@ -93,7 +93,8 @@ _NAMES = {
     " set_autocast_cpu_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled"
     " set_autocast_xla_dtype set_autocast_xla_enabled",
     "backends": "",
-    "functions.inner": "_assert_async _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sample_dirichlet"
+    "functions.inner": "_assert_async _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo"
+    " _fake_quantize_learnable_per_channel_affine _fake_quantize_learnable_per_tensor_affine _sample_dirichlet"
     " _shape_as_tensor _softmax_backward_data _standard_gamma dsmm is_inference spmm",
     "functions.symbols": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
     "surface.conditions": "_assert _check _check_index _check_not_implemented _check_tensor_all _check_tensor_all_with"
