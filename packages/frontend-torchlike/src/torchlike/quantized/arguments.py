@@ -38,13 +38,13 @@ def takes(*declarations: str) -> Callable[[_Function], _Function]:
 
     def decorate(function: _Function) -> _Function:
         @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
+        def check(*args: Any, **kwargs: Any) -> Any:
             fitting = next((each for each in schemas[:-1] if matches(each, args, kwargs, _is_tensor)), schemas[-1])
             if len(schemas) > 1 and fitting is schemas[-1] and not matches(fitting, args, kwargs, _is_tensor):
                 raise invalid_combination(function.__name__, schemas, args, kwargs, _is_tensor)
             return function(*bind(fitting, args, kwargs, _is_tensor))
 
-        return api_boundary(checked)  # type: ignore[return-value]  # of the same signature
+        return api_boundary(check)  # type: ignore[return-value]  # of the same signature
 
     return decorate
 
