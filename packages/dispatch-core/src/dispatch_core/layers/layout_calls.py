@@ -1,4 +1,4 @@
-"""Calls of operators with ordinary tensors in the place of a layout's: for fallbacks that convert, call, and convert back."""
+"""Calls with ordinary tensors in the place of a layout's: for fallbacks that convert, call, and convert back."""
 
 from __future__ import annotations
 

@@ -94,6 +94,7 @@ def _to_number(value: Any) -> float:
 
 
 def make_binary(name: str) -> Kernel:
+    """Return the kernel of an overload of a sum or product, by its name."""
     base, _, overload = name.partition(".")
     relu = "relu" in base
     with_tensor, with_number = _BINARY[base[:3]]

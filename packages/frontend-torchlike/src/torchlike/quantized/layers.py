@@ -31,6 +31,7 @@ FORMATS: Final = {1: memory_format.channels_last, 2: memory_format.channels_last
 
 
 def read_input(x: Tensor, name: str) -> Quantized:
+    """Return the record of a layer's input; raises where it is not quantized, of 8 bits and as a whole."""
     if not is_quantized(x):
         raise NotImplementedError(
             f"Could not run 'quantized::{name}' with arguments from the 'CPU' backend.\n"

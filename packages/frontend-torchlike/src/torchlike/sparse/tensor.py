@@ -154,7 +154,7 @@ def record_of(tensor: Tensor) -> Coo:
 def find_record(tensor: Tensor, kind: type[_Record]) -> _Record:
     """Return the record of a tensor, or of the one that a transform's represents.
 
-    Raises ``NotImplementedError``, a ``RuntimeError``, for one that `vmap` has batched: the components are those of all rows.
+    Raises ``NotImplementedError`` for one that `vmap` has batched: the components are those of all rows.
     """
     record: Any = tensor._dispatch_data
     while not isinstance(record, kind):
