@@ -223,6 +223,7 @@ def test_a_ragged_size_that_an_ordinary_tensor_is_asked_for_is_named(ask):
         calls[ask]()
 
 
+@pytest.mark.filterwarnings("ignore:.*has a kernel for SparseCPU")
 def test_errors_of_a_kernel_of_a_layout_reach_the_caller_of_vmap():
     class OwnError(RuntimeError):
         pass

@@ -137,4 +137,4 @@ def _learnable_per_channel_gradients(
     grad_factor: float = 1.0,
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     found = _describe_gradients(grad, self, scale, zero_point, quant_min, quant_max)
-    return found, *(contiguous(each.shape, float32) for each in (scale, zero_point))
+    return found, contiguous(scale.shape, float32), contiguous(zero_point.shape, float32)
