@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from importlib import import_module
 
 import pytest
 
@@ -10,6 +11,7 @@ import torchlike as t
 from torchlike import nn
 from torchlike.ao import quantization as q
 from torchlike.ao.nn import intrinsic, quantized
+from torchlike.names.torch_modules import MODULES
 
 
 def make_network():
@@ -129,3 +131,16 @@ def test_switches_turn_observers_and_rounding_off():
     assert fake(t.tensor([0.1234])).item() == pytest.approx(0.1234)
     fake.apply(q.enable_fake_quant).apply(q.enable_observer)
     assert fake.fake_quant_enabled.item() == fake.observer_enabled.item() == 1
+
+
+@pytest.mark.parametrize("path", [name for name, ours in MODULES.items() if ours.startswith("torchlike.ao.")])
+def test_torchs_paths_of_quantization_are_one_module(path):
+    found = import_module(path.replace("torch", "torchlike", 1))
+    assert found is import_module(MODULES[path]) and found.__spec__.name == MODULES[path]
+
+
+def test_older_names_of_quantization_are_attributes():
+    assert t.quantization is q and t.nn.quantized is quantized and t.nn.intrinsic is intrinsic
+    assert t.nn.quantized.dynamic.LSTM is quantized.dynamic.LSTM
+    with pytest.raises(AttributeError, match="has no attribute 'quantised'"):
+        _ = t.nn.quantised

@@ -110,6 +110,7 @@ _NAMES = {
     "values.dtypes": "chalf complex32 qint32 qint8 quint2x4 quint4x2 quint8",
     "values.qschemes": "per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine"
     " per_tensor_symmetric qscheme",
+    "quantization": "",
     "quantized": "",
     "quantized.construction": "_empty_affine_quantized _empty_per_channel_affine_quantized"
     " _make_per_channel_quantized_tensor _make_per_tensor_quantized_tensor quantize_per_channel quantize_per_tensor"

@@ -23,6 +23,9 @@ _NAMES: Final = {
     "_reduction": "",
     "attention": "",
     "common_types": "",
+    "intrinsic": "",
+    "qat": "",
+    "quantized": "",
     "utils": "",
 }
 _complete = partial(complete, namespace="nn")
