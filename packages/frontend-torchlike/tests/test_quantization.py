@@ -10,7 +10,7 @@ import pytest
 import torchlike as t
 from torchlike import nn
 from torchlike.ao import quantization as q
-from torchlike.ao.nn import intrinsic, quantized
+from torchlike.ao.nn import intrinsic, quantizable, quantized
 from torchlike.names.torch_modules import MODULES
 
 
@@ -144,3 +144,52 @@ def test_older_names_of_quantization_are_attributes():
     assert t.nn.quantized.dynamic.LSTM is quantized.dynamic.LSTM
     with pytest.raises(AttributeError, match="has no attribute 'quantised'"):
         _ = t.nn.quantised
+
+
+class Sequences(nn.Module):
+    """Read a sequence by an LSTM, then by attention."""
+
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant = q.QuantStub(), q.DeQuantStub()
+        self.lstm = nn.LSTM(6, 4, 2, bidirectional=True)
+        self.attention = nn.MultiheadAttention(8, 2)
+
+    def forward(self, x):
+        x, _ = self.lstm(self.quant(x))
+        return self.dequant(self.attention(x, x, x)[0])
+
+
+@pytest.mark.filterwarnings("ignore:must run observer")  # products with a number are not observed, as in torch
+def test_recurrent_layers_and_attention_are_observed_by_parts_and_quantized():
+    t.manual_seed(5)
+    model, inputs = Sequences().eval(), t.randn(4, 5, 3, 6)
+    model.qconfig = q.get_default_qconfig("fbgemm")
+    observed = q.prepare(model)
+    assert type(observed.lstm) is quantizable.LSTM and type(observed.attention) is quantizable.MultiheadAttention
+    wanted = [observed(each) for each in inputs]
+    assert all(found.allclose(model(each), atol=1e-5) for found, each in zip(wanted, inputs, strict=True))
+    made = q.convert(observed)
+    assert type(made.lstm) is quantized.LSTM and type(made.attention) is quantized.MultiheadAttention
+    assert (made(inputs[0]) - wanted[0]).abs().max() < 0.1 * wanted[0].abs().max()
+    again, file = q.convert(q.prepare(model)), io.BytesIO()
+    t.save(made.state_dict(), file)
+    file.seek(0)
+    again.load_state_dict(t.load(file))
+    for each in again, copy.deepcopy(made), pickle.loads(pickle.dumps(made)):
+        assert each(inputs[0]).equal(made(inputs[0]))
+
+
+@pytest.mark.filterwarnings("ignore:must run observer")  # products with a number are not observed, as in torch
+@pytest.mark.parametrize("options", [{}, {"kdim": 8, "vdim": 6}, {"bias": False}, {"add_bias_kv": True}])
+def test_quantized_attention_goes_back_to_numbers(options):
+    layer = nn.MultiheadAttention(8, 2, **options).eval()
+    if layer.bias_k is not None:  # both are quantized by the range of the first, as in torch
+        layer.bias_v = nn.Parameter(layer.bias_k.detach().flip(-1))
+    layer.qconfig = q.get_default_qconfig("fbgemm")
+    given = [t.randn(5, 3, size) for size in (8, options.get("kdim", 8), options.get("vdim", 8))]
+    observed = quantizable.MultiheadAttention.from_float(layer)
+    observed(*given)
+    back = quantized.MultiheadAttention.from_observed(observed).dequantize()
+    assert type(back) is nn.MultiheadAttention
+    assert back(*given)[0].allclose(layer(*given)[0], atol=0.05)

@@ -25,6 +25,7 @@ _NAMES: Final = {
     "common_types": "",
     "intrinsic": "",
     "qat": "",
+    "quantizable": "",
     "quantized": "",
     "utils": "",
 }
