@@ -193,3 +193,28 @@ def test_quantized_attention_goes_back_to_numbers(options):
     back = quantized.MultiheadAttention.from_observed(observed).dequantize()
     assert type(back) is nn.MultiheadAttention
     assert back(*given)[0].allclose(layer(*given)[0], atol=0.05)
+
+
+def test_packed_parameters_are_read_by_the_name_of_their_class():
+    weight = t.quantize_per_tensor(t.randn(3, 4), 0.1, 0, t.qint8)
+    packed = t.ops.quantized.linear_prepack(weight, t.ones(3))
+    assert packed._type() == "__torch__.torch.classes.quantized.LinearPackedParamsBase"
+    for each in copy.copy(packed), copy.deepcopy(packed), pickle.loads(pickle.dumps(packed)):
+        assert type(each) is t.quantized.LinearPackedParamsBase and isinstance(each, t.ScriptObject)
+        assert each.weight().int_repr().equal(weight.int_repr()) and each.bias().equal(packed.bias())
+    with pytest.raises(
+        RuntimeError, match="no class of torch's is known by the name 'Other'\nHint: known are __torch__"
+    ):
+        t.ScriptObject().__setstate__(((), "Other"))
+    for wrong in (), (weight,), 3, ("2", [], []):
+        with pytest.raises(RuntimeError, match="is no known one"):
+            t.ScriptObject().__setstate__((wrong, packed._type().replace("Linear", "Conv2d")))
+
+
+def test_a_quantized_convolution_is_copied_and_pickled():
+    layer = quantized.Conv2d(2, 4, 3, padding=1)
+    layer.set_weight_bias(t.quantize_per_tensor(t.randn(4, 2, 3, 3), 0.1, 0, t.qint8), t.randn(4))
+    layer.scale, layer.zero_point = 0.5, 3
+    x = t.quantize_per_tensor(t.randn(1, 2, 5, 5), 0.1, 100, t.quint8)
+    for each in copy.copy(layer), copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)):
+        assert repr(each) == repr(layer) and each(x).int_repr().equal(layer(x).int_repr())

@@ -117,6 +117,7 @@ _NAMES = {
     " quantize_per_tensor_dynamic",
     "quantized.methods": "dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale"
     " q_zero_point quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d",
+    "values.script_objects": "ScriptObject",
     "values.layouts": "jagged sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
     "creation.legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor"
     " DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_core import frontends
+from dispatch_core import frontends, ops
 
+from ..creation.factories import as_tensor
 from ..tensors.tensor import Tensor
+from ..values.script_objects import ScriptObject
 from .products import find_units
 from .tensor import Quantized, is_quantized, record_of, wrap_quantized
 
 
-class PackedParams:
+class PackedParams(ScriptObject):
     """A weight, and perhaps a bias; a copy or a pickle has the tensors that were packed."""
 
     __module__ = "torchlike.quantized"
@@ -84,8 +86,8 @@ class PackedParams:
             self._units = input_scale, output_scale, self._bias, made
         return made
 
-    def __reduce__(self) -> Any:
-        return type(self), self.unpack()
+    def _parts(self) -> Any:
+        return self.unpack()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({tuple(self._weight.shape)}, {self.record.scheme!r})"
@@ -103,6 +105,7 @@ class LinearPackedParamsBase(PackedParams):
     """The weight of a linear layer, of ``(outputs, inputs)``."""
 
     __module__ = "torchlike.quantized"
+    _kind = "quantized.LinearPackedParamsBase"
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         if weight.dim() != 2:
@@ -113,6 +116,28 @@ class LinearPackedParamsBase(PackedParams):
     @staticmethod
     def _arrange(floats: Tensor) -> Tensor:
         return floats.t().contiguous()
+
+
+class HalfWeight(ScriptObject):
+    """A weight of a linear layer that was rounded to ``float16``, and a bias or None."""
+
+    __module__ = "torchlike.quantized"
+    _kind = "quantized.LinearPackedParamsBase"
+
+    def __init__(self, weight: Any, bias: Any) -> None:
+        self.weight = weight.detach().to(ScalarType.Half).to(ScalarType.Float)
+        self.bias = None if bias is None else bias.detach()
+
+    def unpack(self) -> tuple[Any, Any]:
+        """Return the weight, in ``float32``, and the bias."""
+        return self.weight, self.bias
+
+    def multiply(self, x: Any) -> Any:
+        """Return ``x`` times the weight, in ``float32``."""
+        return ops.aten.linear(x, self.weight, self.bias)
+
+    def _parts(self) -> Any:
+        return self.unpack()
 
 
 class ConvPackedParamsBase(PackedParams):
@@ -158,27 +183,36 @@ class ConvPackedParamsBase(PackedParams):
         """Return whether the convolution is transposed."""
         return self._transpose
 
-    def __reduce__(self) -> Any:
-        return type(self), (*self.unpack(), self._sizes, self._groups, self._transpose)
+    def _parts(self) -> Any:
+        stride, padding, output_padding, dilation = self._sizes
+        numbers = [len(stride), *stride, *padding, *dilation, *output_padding, self._groups, int(self._transpose)]
+        weight, bias = self.unpack()
+        return "2", [as_tensor(numbers, dtype=ScalarType.Short), weight], [bias]
 
 
 class Conv2dPackedParamsBase(ConvPackedParamsBase):
     """The weight of a convolution over one or two dimensions."""
 
     __module__ = "torchlike.quantized"
+    _kind = "quantized.Conv2dPackedParamsBase"
 
 
 class Conv3dPackedParamsBase(ConvPackedParamsBase):
     """The weight of a convolution over three dimensions."""
 
     __module__ = "torchlike.quantized"
+    _kind = "quantized.Conv3dPackedParamsBase"
 
 
 class EmbeddingPackedParamsBase(PackedParams):
     """The rows of an embedding, each with parameters of its own."""
 
     __module__ = "torchlike.quantized"
+    _kind = "quantized.EmbeddingPackedParamsBase"
     _wanted = (ScalarType.QUInt8,)
+
+    def _parts(self) -> Any:
+        return 1, [self._weight], [], [8]
 
     def rows(self, indices: Tensor) -> Tensor:
         """Return rows in float32."""
@@ -189,3 +223,36 @@ class EmbeddingPackedParamsBase(PackedParams):
         scales, offsets = record.scale.float(), -record.zero_point.float() * record.scale.float()
         at = indices.reshape(-1)
         return chosen * scales.index_select(0, at).unsqueeze(1) + offsets.index_select(0, at).unsqueeze(1)
+
+
+def restore_linear(parts: Any) -> ScriptObject:
+    """Return the weight of a linear layer for the state of one."""
+    weight, bias = parts
+    return LinearPackedParamsBase(weight, bias) if is_quantized(weight) else HalfWeight(weight, bias)
+
+
+def _restore_convolution(kind: type[ConvPackedParamsBase], parts: Any) -> ConvPackedParamsBase:
+    version, (numbers, weight), (bias,) = parts
+    dims, *rest = numbers.tolist()
+    if version != "2" or len(rest) != 4 * dims + 2:
+        raise ValueError(f"its version is {version!r}, and it has {len(rest)} numbers")
+    stride, padding, dilation, output_padding = (rest[at * dims : (at + 1) * dims] for at in range(4))
+    return kind(weight, bias, (stride, padding, output_padding, dilation), rest[-2], bool(rest[-1]))
+
+
+def restore_conv2d(parts: Any) -> ScriptObject:
+    """Return the weight of a convolution over one or two dimensions for the state of one."""
+    return _restore_convolution(Conv2dPackedParamsBase, parts)
+
+
+def restore_conv3d(parts: Any) -> ScriptObject:
+    """Return the weight of a convolution over three dimensions for the state of one."""
+    return _restore_convolution(Conv3dPackedParamsBase, parts)
+
+
+def restore_embedding(parts: Any) -> ScriptObject:
+    """Return the rows of an embedding for the state of them."""
+    _, (weight,), _, (bits,) = parts
+    if bits != 8:
+        raise ValueError(f"its rows have {bits} bits, and 8 are known")
+    return EmbeddingPackedParamsBase(weight)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import torchlike as t
 from torchlike import nn
 from torchlike.nn.modules.multihead import NonDynamicallyQuantizableLinear
+from torchlike.quantized.packed import HalfWeight
 
 from ...intrinsic import fused
 from ...qat.dynamic import Linear as _TrainedLinear
@@ -42,7 +43,7 @@ class Linear(linear.Linear):
 
     def forward(self, x: Any) -> Any:
         packed, relu = self._packed_params._packed_params, self._operator != "linear_dynamic"
-        if isinstance(packed, linear.HalfWeight):
+        if isinstance(packed, HalfWeight):
             found = packed.multiply(x.to(t.float32))
             return (found.relu() if relu else found).to(x.dtype)
         halved = self.version is not None and self.version >= 4
