@@ -142,6 +142,8 @@ def test_torchs_paths_of_quantization_are_one_module(path):
 def test_older_names_of_quantization_are_attributes():
     assert t.quantization is q and t.nn.quantized is quantized and t.nn.intrinsic is intrinsic
     assert t.nn.quantized.dynamic.LSTM is quantized.dynamic.LSTM
+    module = import_module("torchlike.quantization.fuse_modules")
+    assert q.fuse_modules is module.fuse_modules is t.quantization.fuse_modules  # the function, as in torch
     with pytest.raises(AttributeError, match="has no attribute 'quantised'"):
         _ = t.nn.quantised
 
@@ -218,3 +220,34 @@ def test_a_quantized_convolution_is_copied_and_pickled():
     x = t.quantize_per_tensor(t.randn(1, 2, 5, 5), 0.1, 100, t.quint8)
     for each in copy.copy(layer), copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)):
         assert repr(each) == repr(layer) and each(x).int_repr().equal(layer(x).int_repr())
+
+
+def test_a_quantized_network_is_captured_and_follows_its_parameters():
+    inputs = t.randn(3, 4, 1, 8, 8)
+    model = quantize_network(inputs)
+    captured = t.capture(model)
+    wanted = captured(inputs[0])
+    assert wanted.equal(model(inputs[0])) and captured(inputs[1]).equal(model(inputs[1]))
+    last = model.module[4]
+    for change in (
+        lambda: model.quant.scale.mul_(2),
+        lambda: model.load_state_dict(quantize_network(inputs * 3).state_dict()),
+        lambda: setattr(last, "scale", last.scale * 2),
+        lambda: last.set_weight_bias(last.weight(), last.bias() + 1),
+    ):
+        change()
+        found = captured(inputs[0])
+        assert found.equal(model(inputs[0])) and not found.equal(wanted)
+        wanted = found
+
+
+@pytest.mark.filterwarnings("ignore:must run observer")  # products with a number are not observed, as in torch
+def test_quantized_layers_of_sequences_are_captured():
+    model, inputs = Sequences().eval(), t.randn(2, 5, 3, 6)
+    model.qconfig = q.get_default_qconfig("fbgemm")
+    observed = q.prepare(model)
+    observed(inputs[0])
+    made = q.convert(observed)
+    captured = t.capture(made)
+    for each in inputs:
+        assert captured(each).equal(made(each))

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from dispatch_core.surroundings.former_paths import AliasLoader, find_former
 
-__all__ = ["PUBLIC_PATHS", "AliasFinder", "DeviceFinder", "PublicLoader"]
+__all__ = ["PUBLIC_PATHS", "AliasFinder", "DeviceFinder", "PublicLoader", "keep_function"]
 
 #: The public package and the package of the files → the modules.
 _FOLDERS: Final = {
@@ -90,13 +90,34 @@ class PublicLoader(AliasLoader):
                 sys.modules.setdefault(public, loaded)
 
 
+class _Package(ModuleType):
+    """A package that keeps a function when a module of the function's name is imported, as torch's packages do."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and callable(vars(self).get(name))):
+            super().__setattr__(name, value)
+
+
+def keep_function(path: str) -> None:
+    """Let a module's package keep the function that it has under the module's name, which is being imported."""
+    parent, _, child = path.rpartition(".")
+    owner = sys.modules.get(parent)
+    if owner is not None and child in getattr(owner, "__all__", ()) and callable(getattr(owner, child)):
+        owner.__class__ = _Package
+
+
 class _PackageLoader(PublicLoader):
-    """Gives a module by the path of a package of torch's, in which others may be imported."""
+    """Gives a module by a path of torch's, at which it may be a package that others are imported in."""
+
+    def __init__(self, name: str, target: str) -> None:
+        super().__init__(target)
+        self._name = name
 
     def exec_module(self, module: ModuleType) -> None:
-        """Make it a package, too."""
+        """Make it a package, and keep the function of its parent that has its name."""
         super().exec_module(module)
         vars(module).setdefault("__path__", [])
+        keep_function(self._name)
 
 
 class AliasFinder:
@@ -113,7 +134,7 @@ class AliasFinder:
 
             of_torch = MODULES.get(f"torch{name.removeprefix('torchlike')}")
             if of_torch is not None:
-                return ModuleSpec(name, _PackageLoader(of_torch))  # type: ignore[arg-type]  # as below
+                return ModuleSpec(name, _PackageLoader(name, of_torch))  # type: ignore[arg-type]  # as below
         if own is None:
             parent, _, child = name.rpartition(".")
             spec = getattr(sys.modules.get(parent), "__spec__", None)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, Final
 
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_core import frontends, ops
+from dispatch_core import exclude_keys, frontends, ops
 
 from ..creation.factories import as_tensor
 from ..tensors.tensor import Tensor
 from ..values.script_objects import ScriptObject
 from .products import find_units
 from .tensor import Quantized, is_quantized, record_of, wrap_quantized
+
+#: How many pairs of scales a weight keeps the units of.
+_KEPT: Final = 16
 
 
 class PackedParams(ScriptObject):
@@ -36,7 +40,7 @@ class PackedParams(ScriptObject):
         self._bias = None if bias is None else bias.detach().to(ScalarType.Float)
         self._floats = self._arrange(record.integers.to(ScalarType.Float))
         self._zero_points = self._find_zero_points()
-        self._units: Any = None
+        self._units: dict[tuple[float, float], Any] = {}
 
     def unpack(self) -> tuple[Tensor, Tensor | None]:
         """Return the weight and the bias."""
@@ -76,14 +80,21 @@ class PackedParams(ScriptObject):
         )
 
     def units(self, input_scale: float, output_scale: float, shape: list[int]) -> tuple[Tensor | None, Tensor, Tensor]:
-        """Return what `find_units` does, kept for the next call of the same scales."""
-        known = self._units
-        if known is not None and known[:2] == (input_scale, output_scale) and known[2] is self._bias:
-            found: tuple[Tensor | None, Tensor, Tensor] = known[3]
+        """Return what `find_units` does, kept for the next calls of the same scales; a captured function's are constants."""
+        key = input_scale, output_scale
+        known = self._units.get(key)
+        if known is not None and known[0] is self._bias:
+            found: tuple[Tensor | None, Tensor, Tensor] = known[1]
             return found
-        made = find_units(input_scale, self.record.scale, output_scale, self._bias, shape)
-        if frontends.recording() is None:  # a recording's own tensors are of one call
-            self._units = input_scale, output_scale, self._bias, made
+        recording = frontends.recording()
+        values = [each for each in (self._bias, self.record.scale) if isinstance(each, Tensor)]
+        if recording is not None and any(map(recording.is_made, values)):  # they are of this call
+            return find_units(input_scale, self.record.scale, output_scale, self._bias, shape)
+        with nullcontext() if recording is None else exclude_keys("Pipeline"):
+            made = find_units(input_scale, self.record.scale, output_scale, self._bias, shape)
+        if len(self._units) >= _KEPT:
+            self._units.clear()
+        self._units[key] = self._bias, made
         return made
 
     def _parts(self) -> Any:

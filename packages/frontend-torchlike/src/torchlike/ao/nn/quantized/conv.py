@@ -12,7 +12,7 @@ from torchlike.nn.utils.fusion import fuse_conv_bn_weights
 
 from ..intrinsic import fused
 from ..intrinsic import qat as fused_qat
-from .utils import WeightedQuantizedModule, _quantize_weight
+from .utils import WeightedQuantizedModule, _quantize_weight, guard_attributes
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
@@ -93,6 +93,7 @@ class _ConvNd(WeightedQuantizedModule):
             raise ValueError(f"Input shape must be `{_SHAPES[self._dims]}`!")
         if self.padding_mode != "zeros":
             input = F.pad(input, _reverse_repeat_padding(self.padding), mode=self.padding_mode)
+        guard_attributes(self, "_packed_params", "scale", "zero_point")
         return self._find_operator(self._operator[1])(input, self._packed_params, self.scale, self.zero_point)
 
     def _get_name(self) -> str:

@@ -13,7 +13,7 @@ from torchlike.quantized.packed import HalfWeight
 
 from ..intrinsic import qat as fused_qat
 from ..intrinsic.fused import _FusedModule
-from .utils import WeightedQuantizedModule, _hide_packed_params_repr, _quantize_weight
+from .utils import WeightedQuantizedModule, _hide_packed_params_repr, _quantize_weight, guard_attributes
 
 __all__ = ["Linear", "LinearPackedParams"]
 
@@ -97,6 +97,8 @@ class Linear(WeightedQuantizedModule):
         self.scale, self.zero_point = 1.0, 0
 
     def forward(self, x: Any) -> Any:
+        guard_attributes(self, "scale", "zero_point")
+        guard_attributes(self._packed_params, "_packed_params")
         packed = self._packed_params._packed_params
         return getattr(t.ops.quantized, self._operator)(x, packed, self.scale, self.zero_point)
 

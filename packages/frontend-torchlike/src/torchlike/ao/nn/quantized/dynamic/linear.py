@@ -12,7 +12,7 @@ from torchlike.quantized.packed import HalfWeight
 from ...intrinsic import fused
 from ...qat.dynamic import Linear as _TrainedLinear
 from .. import linear
-from ..utils import _quantize_weight
+from ..utils import _quantize_weight, guard_attributes
 
 __all__ = ["Linear"]
 
@@ -42,6 +42,7 @@ class Linear(linear.Linear):
         self.version: Any = 4
 
     def forward(self, x: Any) -> Any:
+        guard_attributes(self._packed_params, "_packed_params")
         packed, relu = self._packed_params._packed_params, self._operator != "linear_dynamic"
         if isinstance(packed, HalfWeight):
             found = packed.multiply(x.to(t.float32))
