@@ -400,3 +400,40 @@ def test_functions_of_integers_are_torchs(name):
         return getattr(functional, name)(x, **arguments[name])
 
     equal(*both(program))
+
+
+INF, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize(
+    "config", ["default_dynamic_qconfig", "per_channel_dynamic_qconfig", "float16_dynamic_qconfig"]
+)
+@pytest.mark.parametrize(
+    "special", [[INF], [-INF], [NAN], [INF, -INF], [INF, NAN], [-INF, NAN], [3e38, -3e38], [1e-40]]
+)
+def test_infinities_and_nan_in_the_input_of_dynamic_layers_are_torchs(special, config):
+    def program(t, at):
+        model = fill(t, t.nn.Sequential(t.nn.Linear(6, 5)), seed=2)
+        made = t.ao.quantization.quantize_dynamic(model, {t.nn.Linear: getattr(t.ao.quantization, config)})
+        x = draw(t, 2, 3, 6, low=-0.9)
+        x.view(-1)[at : at + len(special)] = t.tensor(special)
+        try:
+            return made(x)
+        except RuntimeError:
+            return RuntimeError
+
+    for at in (0, 1, 7):
+        ours, theirs = both(lambda t, at=at: program(t, at))
+        if theirs is RuntimeError:
+            assert ours is theirs
+        else:
+            equal(ours, theirs)
+
+
+def test_dynamic_layers_refuse_other_numbers():
+    for dtype in "qint8", "float16":
+        for wrong in "float64", "int64", "float16":
+            for t in torchlike, torch:
+                made = t.ao.quantization.quantize_dynamic(t.nn.Sequential(t.nn.Linear(3, 2)), dtype=getattr(t, dtype))
+                with pytest.raises(RuntimeError, match="expected scalar type Float but found"):
+                    made(t.ones(2, 3, dtype=getattr(t, wrong)))

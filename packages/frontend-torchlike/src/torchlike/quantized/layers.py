@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -13,8 +14,8 @@ from ..creation.factories import FACTORIES
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
 from ..values.dtypes import memory_format
-from . import numbers
-from .construction import choose_parameters
+from . import boundless, numbers
+from .construction import choose_parameters, find_bounds, find_parameters, find_range
 from .packed import (
     Conv2dPackedParamsBase,
     Conv3dPackedParamsBase,
@@ -22,6 +23,7 @@ from .packed import (
     EmbeddingPackedParamsBase,
     LinearPackedParamsBase,
     PackedParams,
+    check_numbers,
 )
 from .products import center, convolve, multiply
 from .tensor import Quantized, is_quantized, record_of, wrap_quantized
@@ -49,8 +51,7 @@ def _read_input(x: Tensor, name: str) -> Quantized:
     return record
 
 
-def _quantize_input(x: Tensor, reduce_range: bool) -> Quantized:
-    scale, zero_point = choose_parameters(x, _INPUT, reduce_range)
+def _quantize_input(x: Tensor, scale: float, zero_point: int) -> Quantized:
     integers = numbers.quantize_numbers(x.detach(), scale, zero_point, _INPUT)
     return record_of(wrap_quantized(integers, scale, zero_point, _INPUT))
 
@@ -96,9 +97,18 @@ def _finish(found: Tensor, zero_point: int, dtype: ScalarType, relu: bool) -> Te
 def _linear_dynamic(
     X: Tensor, packed: LinearPackedParamsBase, reduce_range: bool = False, relu: bool = False
 ) -> Tensor:
-    record = _quantize_input(X, reduce_range)
-    sums = _sum_products(record, packed)
-    found = sums.to(ScalarType.Float) * packed.units(record.scale, 1.0, [1, -1])[2]
+    check_numbers(X)
+    least, greatest = find_range(X)
+    low, high = find_bounds(_INPUT, reduce_range)
+    if math.isnan(least):
+        least, greatest = boundless.find_known_range(X.detach())
+    if math.isfinite(greatest - least):
+        scale, zero_point = find_parameters(least, greatest, low, high)
+        sums = _sum_products(_quantize_input(X, scale, zero_point), packed)
+    else:
+        scale, rows = math.inf, X.detach().reshape(-1, X.shape[-1])
+        sums = boundless.sum_without_bounds(rows, *packed.factors(), greatest, high)
+    found = sums.to(ScalarType.Float) * packed.units(scale, 1.0, [1, -1])[2]
     if (bias := packed.bias()) is not None:
         found = found + bias
     found = found.reshape([*X.shape[:-1], sums.shape[-1]])
@@ -160,7 +170,7 @@ def _convolve(qx: Tensor, packed: ConvPackedParamsBase, *rest: Any, dims: int, r
 
 
 def _convolve_dynamic(qx: Tensor, packed: ConvPackedParamsBase, reduce_range: bool = False, *, dims: int) -> Tensor:
-    record = _quantize_input(qx, reduce_range)
+    record = _quantize_input(qx, *choose_parameters(qx, _INPUT, reduce_range))
     sums = _sum_windows(record, packed, dims)
     shape = [1, -1, *[1] * max(dims, 2)]
     made = sums.to(ScalarType.Float) * packed.units(record.scale, 1.0, shape)[2]

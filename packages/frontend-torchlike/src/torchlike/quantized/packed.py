@@ -129,6 +129,12 @@ class LinearPackedParamsBase(PackedParams):
         return floats.t().contiguous()
 
 
+def check_numbers(x: Tensor) -> None:
+    """Raise ``RuntimeError`` for an input of another dtype than those that are quantized by their own range."""
+    if x.dtype != ScalarType.Float:
+        raise RuntimeError(f"expected scalar type Float but found {x.dtype.name}\nHint: x.float() makes it one")
+
+
 class HalfWeight(ScriptObject):
     """A weight of a linear layer that was rounded to ``float16``, and a bias or None."""
 
@@ -145,6 +151,7 @@ class HalfWeight(ScriptObject):
 
     def multiply(self, x: Any) -> Any:
         """Return ``x`` times the weight, in ``float32``."""
+        check_numbers(x)
         return ops.aten.linear(x, self.weight, self.bias)
 
     def _parts(self) -> Any:

@@ -45,7 +45,7 @@ class Linear(linear.Linear):
         guard_attributes(self._packed_params, "_packed_params")
         packed, relu = self._packed_params._packed_params, self._operator != "linear_dynamic"
         if isinstance(packed, HalfWeight):
-            found = packed.multiply(x.to(t.float32))
+            found = packed.multiply(x)
             return (found.relu() if relu else found).to(x.dtype)
         halved = self.version is not None and self.version >= 4
         return getattr(t.ops.quantized, self._operator)(x, packed, reduce_range=halved).to(x.dtype)
