@@ -99,7 +99,7 @@ class _Package(ModuleType):
 
 
 def keep_function(path: str) -> None:
-    """Let a module's package keep the function that it has under the module's name, which is being imported."""
+    """Keep the function that a module's package has under the module's name, when the module is imported."""
     parent, _, child = path.rpartition(".")
     owner = sys.modules.get(parent)
     if owner is not None and child in getattr(owner, "__all__", ()) and callable(getattr(owner, child)):

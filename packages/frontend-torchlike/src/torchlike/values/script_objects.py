@@ -55,5 +55,8 @@ class ScriptObject:
         vars(self).update(vars(made))
         self.__class__ = type(made)
 
+    def __repr__(self) -> str:
+        return f"ScriptObject({self._type()!r})"
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         return ScriptObject, (), self.__getstate__()

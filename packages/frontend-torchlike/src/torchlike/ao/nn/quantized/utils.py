@@ -62,7 +62,7 @@ class WeightedQuantizedModule(ScaledModule):
 def read_qparams(module: Any) -> tuple[float, int]:
     """Return the scale and the zero point that a module has as buffers.
 
-    A captured function takes them as constants: it is recorded anew where they have other values.
+    A captured function takes them as constants, and records the call again where they have other values.
     """
     recording = frontends.recording()
     if recording is not None:
@@ -75,7 +75,7 @@ def read_qparams(module: Any) -> tuple[float, int]:
 
 
 def guard_attributes(module: Any, *names: str) -> None:
-    """Let a captured function be recorded anew where a module has other attributes, which replays take as they were."""
+    """Tell a captured function to record the call again where a module has other attributes; replays keep them."""
     recording = frontends.recording()
     if recording is not None:
         owner = ref(module)
