@@ -92,12 +92,19 @@ def quantize_per_tensor_dynamic(input: Tensor, dtype: DType, reduce_range: bool)
 
 def choose_parameters(input: Tensor, dtype: ScalarType, reduce_range: bool) -> tuple[float, int]:
     """Return the scale and the zero point that cover the numbers of a tensor, and zero."""
-    low, high = dtype.bounds
-    if reduce_range:
-        low, high = (low // 2, high // 2)
+    return find_parameters(*find_range(input), *find_bounds(dtype, reduce_range))
+
+
+def find_range(input: Tensor) -> tuple[float, float]:
+    """Return the least and the greatest number of a tensor, zeros where it has none."""
     detached = input.detach()
-    least, greatest = (detached.min().item(), detached.max().item()) if input.numel() else (0.0, 0.0)
-    return find_parameters(float(least), float(greatest), low, high)
+    return (float(detached.min().item()), float(detached.max().item())) if input.numel() else (0.0, 0.0)
+
+
+def find_bounds(dtype: ScalarType, reduce_range: bool) -> tuple[int, int]:
+    """Return the least and the greatest integer that numbers become; ``reduce_range`` leaves a bit unused."""
+    low, high = dtype.bounds
+    return (low // 2, high // 2) if reduce_range else (low, high)
 
 
 def find_parameters(least: float, greatest: float, low: int, high: int) -> tuple[float, int]:
@@ -106,6 +113,7 @@ def find_parameters(least: float, greatest: float, low: int, high: int) -> tuple
     >>> find_parameters(-1.0, 4.0, 0, 255)
     (0.0196078431372549, 51)
     """
+    check_range(least, greatest)
     least, greatest = min(least, 0.0), max(greatest, 0.0)
     if not (math.isfinite(least) and math.isfinite(greatest)):
         raise RuntimeError("quantize_tensor_per_tensor_affine zero_point -2147483648 is below lower bound.")
@@ -127,6 +135,15 @@ def find_parameters(least: float, greatest: float, low: int, high: int) -> tuple
     if start < low:
         return scale, low
     return scale, high if start > high else int(np.rint(start))
+
+
+def check_range(least: float, greatest: float) -> None:
+    """Raise ``RuntimeError`` where a range has no bounds, as that of numbers with NaN."""
+    if math.isnan(least) or math.isnan(greatest):
+        raise RuntimeError(
+            "In ChooseQuantizationParams, min should be less than or equal to max, but got NaN\n"
+            "Hint: nan_to_num() replaces it"
+        )
 
 
 _SMALLEST = 6.1e-5

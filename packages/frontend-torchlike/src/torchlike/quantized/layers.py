@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -12,14 +13,15 @@ from dispatch_aten.dtypes import QUANTIZED, ScalarType
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
 from ..values.dtypes import memory_format
-from . import numbers
-from .construction import choose_parameters
+from . import boundless, numbers
+from .construction import choose_parameters, find_bounds, find_parameters, find_range
 from .packed import (
     Conv2dPackedParamsBase,
     Conv3dPackedParamsBase,
     ConvPackedParamsBase,
     LinearPackedParamsBase,
     PackedParams,
+    check_numbers,
 )
 from .products import BLOCK, center, convolve, multiply
 from .tensor import Quantized, is_quantized, record_of, wrap_quantized
@@ -46,8 +48,7 @@ def read_input(x: Tensor, name: str) -> Quantized:
     return record
 
 
-def _quantize_input(x: Tensor, reduce_range: bool) -> Quantized:
-    scale, zero_point = choose_parameters(x, _INPUT, reduce_range)
+def _quantize_input(x: Tensor, scale: float, zero_point: int) -> Quantized:
     integers = numbers.quantize_numbers(x.detach(), scale, zero_point, _INPUT)
     return record_of(wrap_quantized(integers, scale, zero_point, _INPUT))
 
@@ -95,8 +96,17 @@ def _finish(found: Tensor, zero_point: int, dtype: ScalarType, relu: bool) -> Te
 def _linear_dynamic(
     X: Tensor, packed: LinearPackedParamsBase, reduce_range: bool = False, relu: bool = False
 ) -> Tensor:
-    record = _quantize_input(X, reduce_range)
-    found = find_products(X, record, packed)
+    check_numbers(X)
+    least, greatest = find_range(X)
+    low, high = find_bounds(_INPUT, reduce_range)
+    if math.isnan(least):
+        least, greatest = boundless.find_known_range(X.detach())
+    if math.isfinite(greatest - least):
+        found = find_products(X, _quantize_input(X, *find_parameters(least, greatest, low, high)), packed)
+    else:
+        rows = X.detach().reshape(-1, X.shape[-1])
+        sums = boundless.sum_without_bounds(rows, *packed.factors(), greatest, high)
+        found = _to_numbers(sums, packed, math.inf, [1, -1]).reshape([*X.shape[:-1], sums.shape[-1]])
     return found.clamp_(min=0.0) if relu else found
 
 
@@ -180,7 +190,7 @@ def _convolve(qx: Tensor, packed: ConvPackedParamsBase, *rest: Any, dims: int, r
 
 
 def _convolve_dynamic(qx: Tensor, packed: ConvPackedParamsBase, reduce_range: bool = False, *, dims: int) -> Tensor:
-    made = find_windows(_quantize_input(qx, reduce_range), packed, dims)
+    made = find_windows(_quantize_input(qx, *choose_parameters(qx, _INPUT, reduce_range)), packed, dims)
     return made.squeeze(-2) if dims == 1 else made
 
 
