@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from .arrays.caller_streams import note_use
     from .arrays.types import ArrayType, Availability
     from .calls.signature import CallSignature
+    from .layers.layout_calls import call_converted
     from .operators.kernel_handle import find_composite, find_functional
     from .operators.overloads import OpOverload
     from .operators.registration import registers_for_callers
@@ -117,6 +118,7 @@ __all__ = [
     "availability",
     "become",
     "bind",
+    "call_converted",
     "call_signature",
     "captured_part",
     "check_writing",
@@ -177,6 +179,7 @@ __all__ = [
 
 #: Names of modules that most programs never load, those of the pipelines above all.
 _LATE = {
+    "call_converted": ".layers.layout_calls",
     "find_composite": ".operators.kernel_handle",
     "find_functional": ".operators.kernel_handle",
     "registers_for_callers": ".operators.registration",
