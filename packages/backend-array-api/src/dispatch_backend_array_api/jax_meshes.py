@@ -151,7 +151,8 @@ def to_local(array: Any) -> Any:
     """
     if isinstance(array, jax.core.Tracer):
         return array
-    parts = {_box(shard.index, array.shape): shard.data for shard in array.addressable_shards}
+    # Of equal parts the first one stays.
+    parts = {_box(shard.index, array.shape): shard.data for shard in reversed(array.addressable_shards)}
     starts = tuple(min(box[dim][0] for box in parts) for dim in range(array.ndim))
     ends = tuple(max(box[dim][1] for box in parts) for dim in range(array.ndim))
     sizes = tuple(end - start for start, end in zip(starts, ends, strict=True))

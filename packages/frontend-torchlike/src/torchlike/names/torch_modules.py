@@ -152,7 +152,7 @@ REFUSED: Final = {
     "torch._inductor": "no code is generated for graphs of torch's kind here",
     "torch._export": "programs are not exported to graphs of torch's operators",
     "torch._subclasses": "the device meta has shapes without values, and there are no fake tensors",
-    "torch.distributed": "a program is one process here",
+    "torch.distributed": "of it there are groups of processes, meshes, tensors on them, fully_shard and checkpoints",
     "torch.nn.attention": "attention is torchlike.nn.functional.scaled_dot_product_attention",
     "torch.jit": "a program is Python here, and there is no TorchScript",
     "torch.ao": "of torch.ao there is quantization in eager mode",
