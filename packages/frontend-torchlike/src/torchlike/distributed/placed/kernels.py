@@ -182,6 +182,12 @@ def _refuse(operator: PartOperator, values: Sequence[Any]) -> NoReturn:
     )
 
 
+#: Operators with derivatives that are made of others, and of tensors that they make.
+_MAKES_TENSORS: Final = (
+    "_pack_padded_sequence _pad_packed_sequence affine_grid_generator combinations embedding_bag embedding_bag.padding_idx"
+    " linalg_householder_product multi_margin_loss multilabel_margin_loss mvlgamma orgqr ormqr pdist segment_reduce"
+    " special_multigammaln"
+).split()
 #: Operators that make another tensor of one's memory.
 _OF_MEMORY: Final = frozenset("set_ resize_ as_strided_ resize_as_".split())
 
@@ -208,6 +214,12 @@ def _make(op: Any, keyset: object) -> Callable[..., Any]:
         if composite is not None and not operator.writes:
             return _of_values(_run_composite, composite)
     return _of_values(run, operator)
+
+
+def _make_composite(op: Any, keyset: object) -> Callable[..., Any]:
+    """Return the kernel of an operator with a history that makes ordinary tensors besides."""
+    composite = frontends.find_composite(op, "CompositeImplicitAutograd")
+    return lambda *values: _run_composite(composite, values)
 
 
 def _run_composite(composite: Any, values: Sequence[Any]) -> Any:
@@ -282,3 +294,5 @@ with dc.registry.transaction(level="backend"):
     _with_history: Final = dc.Library("aten", "IMPL", DISTRIBUTED.autograd_key.name)
     for _name, _kernel in _MADE.items():
         _with_history.impl(_name, _kernel)
+    for _name in _MAKES_TENSORS:
+        _with_history.impl(_name, dc.kernel_factory(_make_composite, in_order=True))

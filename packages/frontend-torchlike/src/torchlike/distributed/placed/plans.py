@@ -51,7 +51,9 @@ class PartOperator:
             find_rule(self.name, self.tags, len(self.signature.results)) if is_of_aten and self.has_results else None
         )
         #: The argument that is a list of indices.
-        self.indices = next((index for index, is_list in self.tensors if is_list and self.names[index] == "indices"), None)
+        self.indices = next(
+            (index for index, is_list in self.tensors if is_list and self.names[index] == "indices"), None
+        )
         self.plans: dict[Any, PartPlan] = {}
 
     def call(self, values: Sequence[Any]) -> Any:
