@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import queue
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -20,12 +22,18 @@ from torchlike.distributed.device_mesh import DeviceMesh
 _COMBINE: dict[str, Any] = {"sum": np.add, "product": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
+#: How many seconds a thread waits for the others.
+_PATIENCE = 60.0
+
+
 class _Meeting:
     """Where the threads of a group lay down what they have, until all have taken it."""
 
     def __init__(self, count: int) -> None:
-        self.barrier = threading.Barrier(count, timeout=60)
+        self.barrier = threading.Barrier(count, timeout=_PATIENCE)
         self.values: list[Any] = [None] * count
+        #: The messages from one thread to another.
+        self.messages: dict[tuple[int, int], queue.Queue[Any]] = defaultdict(queue.Queue)
 
     def swap(self, rank: int, value: Any) -> list[Any]:
         self.values[rank] = value
@@ -55,7 +63,7 @@ class _Engine:
     def all_gather(self, connection: Any, array: Any, into: Any) -> Any:
         meeting, rank = connection
         self.note(connection, "all_gather")
-        found = meeting.swap(rank, array)
+        found = meeting.swap(rank, array.copy())
         assert len({each.shape for each in found}) == 1
         return self._give(np.concatenate(found), into)
 
@@ -84,8 +92,9 @@ class _Engine:
     def exchange(self, connection: Any, sends: Any, receives: Any) -> list[Any]:
         meeting, rank = connection
         self.note(connection, "exchange")
-        found = meeting.swap(rank, {to: np.array(array) for array, to in sends})
-        return [self._give(found[source][rank], into) for into, source in receives]
+        for array, to in sends:
+            meeting.messages[rank, to].put(np.array(array))
+        return [self._give(meeting.messages[source, rank].get(timeout=_PATIENCE), into) for into, source in receives]
 
 
 class _Group(ProcessGroup):

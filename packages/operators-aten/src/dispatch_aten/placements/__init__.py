@@ -8,7 +8,7 @@ Importing it defines them.
 """
 
 from .choice import Choice, choose
-from .dims import Call, Dims
+from .dims import Call, Dims, normalize
 from .dims_table import USED, find_rule
 from .errors import PlacementError
 from .mesh import DeviceMesh
@@ -29,6 +29,7 @@ __all__ = [
     "check_placements",
     "choose",
     "find_rule",
+    "normalize",
     "placement_of",
     "split",
 ]

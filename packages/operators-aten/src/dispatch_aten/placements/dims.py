@@ -104,7 +104,7 @@ class Row:
         return Dims(
             tuple(found),
             outputs,
-            whole=frozenset(self.whole),
+            whole=frozenset(self.whole) | frozenset(f"*{index}" for index in range(stars or 0) if "*" in self.whole),
             linear=tuple(filter(None, linear)),
             addends=frozenset(ranks[place] for place in self.addends if place in ranks),
             shapes=dict.fromkeys(self.shapes, 0),

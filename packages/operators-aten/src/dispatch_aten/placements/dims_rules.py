@@ -102,13 +102,25 @@ def reduction(call: Call, combine: str | None, linear: bool = False) -> Dims | N
     return Dims((tuple(range(len(shape))),), (left, left), whole, even, combine or "sum", sets)
 
 
+def truths(call: Call, combine: str) -> Dims | None:
+    """Return what a call does: dimensions that are combined, of which an empty list names none."""
+    dims = call.values.get("dim")
+    return pointwise(call) if dims is not None and not len(dims) else reduction(call, combine)
+
+
+def embedding_backward(call: Call) -> Dims | None:
+    """Return what a call does: the gradient of a table, which may be scaled by how often each row was taken."""
+    scaled = call.values.get("scale_grad_by_freq")
+    return read_row(f"*d,*->vd; linear 0; whole {'v*' if scaled else 'v'}")(call)
+
+
 def along(call: Call, name: str, linear: bool = False, backward: bool = False) -> Dims | None:
     """Return what a call does: dimensions that are needed whole, all others apart from each other."""
     ndim = max(map(len, call.shapes))
     if any(len(shape) != ndim for shape in call.shapes):
         return None
     dims = call.values.get(name, -1 if name == "dim" else None)
-    gone = normalize(None if dims == [] else dims, ndim)
+    gone = normalize(None if dims in ([], ()) else dims, ndim)
     kept = [dim for dim in range(ndim) if dim not in gone and len({shape[dim] for shape in call.shapes}) == 1]
     labels = tuple(dim if dim in kept else None for dim in range(ndim))
     sets = (frozenset({0}),) if linear or backward else ()
@@ -151,6 +163,13 @@ def same(call: Call) -> Dims | None:
     """Return what a call does: the same dimensions."""
     labels = tuple(range(len(call.shapes[0])))
     return _view(labels, labels)
+
+
+def reinterpret(call: Call) -> Dims | None:
+    """Return what a call does: the bytes of the last dimension are read as others."""
+    labels: tuple[Label, ...] = tuple(range(len(call.shapes[0])))
+    labels = (*labels[:-1], None) if labels else ()
+    return Dims((labels,), (labels,))
 
 
 def like(call: Call) -> Dims | None:
@@ -282,4 +301,4 @@ def pad(call: Call) -> Dims | None:
     ndim, pad = len(call.shapes[0]), call.values["pad"]
     padded = {ndim - 1 - index // 2 for index, each in enumerate(pad) if each}
     labels = tuple(None if dim in padded else dim for dim in range(ndim))
-    return Dims((labels,), (labels,), linear=(frozenset({0}),))
+    return Dims((labels,), (labels,))

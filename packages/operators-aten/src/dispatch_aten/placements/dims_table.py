@@ -24,7 +24,6 @@ dot: k,k->; linear 0|1
 addmm: ~ij,ik,kj->ij; linear 01|02; addend 0
 baddbmm: ~bij,bik,bkj->bij; linear 01|02; addend 0
 embedding: vd,*->*d; linear 0; whole v
-embedding_dense_backward: *d,*->vd; linear 0; whole v
 native_layer_norm: *#,#,#->*#,*@,*@
 native_layer_norm_backward: *#,*#,*@,*@,#,#->*#,#,#; linear 0
 _fused_rms_norm: *#,#->*#,*@
@@ -112,12 +111,16 @@ _RULES: Final[dict[str, Rule]] = {
         for name, each in _ALONG.items()
     },
     **dict.fromkeys(("t", "transpose", "permute"), rules.permute),
-    **dict.fromkeys(("alias", "detach", "view.dtype"), rules.same),
+    **dict.fromkeys(("alias", "detach"), rules.same),
     **dict.fromkeys(("zeros_like", "ones_like", "full_like", "empty_like"), rules.like),
     **dict.fromkeys(("new_zeros", "new_ones", "new_full", "new_empty"), rules.new),
     **dict.fromkeys(("view", "_unsafe_view"), rules.reshape),
     **dict.fromkeys(("select", "unbind"), rules.select),
+    "view.dtype": rules.reinterpret,
     "_to_copy": rules.convert,
+    "embedding_dense_backward": rules.embedding_backward,
+    "all.dims": partial(rules.truths, combine="min"),
+    "any.dims": partial(rules.truths, combine="max"),
     "cat": rules.cat,
     "stack": rules.stack,
     "expand": rules.expand,
@@ -133,7 +136,7 @@ _RULES: Final[dict[str, Rule]] = {
 }
 #: The arguments besides tensors that rules read.
 USED: Final = frozenset(
-    "dim dims dim0 dim1 size input_sizes keepdim reduction dtype normalized_shape indices pad".split()
+    "dim dims dim0 dim1 size input_sizes keepdim reduction dtype scale_grad_by_freq normalized_shape indices pad".split()
 )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from dispatch_aten.decompositions import EXPLICIT
 
 from ...arrays import Array
-from ...fp_errors import run
+from ...fp_errors import quietly
 from ...halves import TILE
 from ...kernel_table import KernelTable
 from ..support.constants import NUMBERS, number
@@ -202,7 +202,7 @@ def sample_simply(input: Array, grid: Array, interpolation_mode: int, padding_mo
         return NotImplemented
     found = np.empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
     for image, points, made in zip(input, grid, found, strict=True):
-        made[...] = run(_sample, image, points.reshape(-1, grid.shape[-1]), *options).reshape(made.shape)
+        made[...] = quietly(_sample, image, points.reshape(-1, grid.shape[-1]), *options).reshape(made.shape)
     return found
 
 
@@ -230,7 +230,7 @@ def _make_gradient(count: int) -> Callable[..., Any]:
         by_grid = np.empty(grid.shape, dtype) if output_mask[1] else None
         points = prod(grid.shape[1:-1])
         for batch, (grad, image, each) in enumerate(zip(grad_output, input, grid, strict=True)):
-            run(
+            quietly(
                 _differentiate,
                 *(grad.reshape(-1, points), image, each.reshape(points, count), options),
                 None if by_input is None else by_input[batch].reshape(len(image), -1),

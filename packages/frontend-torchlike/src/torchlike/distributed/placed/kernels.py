@@ -11,12 +11,14 @@ Note [Calls on parts]
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, Final, NoReturn
 
 import dispatch_core as dc
 from dispatch_aten.placements import Replicate
 from dispatch_core import frontends
 
+from ...autograd.engine import is_running
 from ...history.grad_mode import no_grad
 from ...tensors.tensor import Tensor, frontend
 from .draws import find_draw
@@ -30,6 +32,8 @@ __all__ = ["register"]
 
 _aten: Final = dc.ops.aten
 _wrap: Final = frontend.wrap
+#: Whether an operator runs that is made of others; what it makes besides is whole in each process.
+_in_composite: Final[ContextVar[bool]] = ContextVar("torchlike.placed_composite", default=False)
 
 
 def run(operator: PartOperator, values: Sequence[Any]) -> Any:
@@ -127,7 +131,8 @@ def _placements_on(root: Any, spec: Spec) -> list[Any]:
 def _accept(operator: PartOperator, each: Any, spec: Spec) -> Any:
     """Return an ordinary tensor of a call as one that lies whole in each process; only one element is taken for that."""
     size = tuple(dc.shape(each[2]))
-    if any(length != 1 for length in size) or each[0] in operator.writes:
+    is_own = _in_composite.get() or is_running()
+    if (any(length != 1 for length in size) and not is_own) or each[0] in operator.writes:
         raise RuntimeError(
             f"{operator.op.name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before"
             " calling distributed operators!\nHint: distribute_tensor(x, mesh, [Replicate()]) converts one"
@@ -177,6 +182,12 @@ def _refuse(operator: PartOperator, values: Sequence[Any]) -> NoReturn:
     )
 
 
+#: Operators with derivatives that are made of others, and of tensors that they make.
+_MAKES_TENSORS: Final = (
+    "_pack_padded_sequence _pad_packed_sequence affine_grid_generator combinations embedding_bag embedding_bag.padding_idx"
+    " linalg_householder_product multi_margin_loss multilabel_margin_loss mvlgamma orgqr ormqr pdist segment_reduce"
+    " special_multigammaln"
+).split()
 #: Operators that make another tensor of one's memory.
 _OF_MEMORY: Final = frozenset("set_ resize_ as_strided_ resize_as_".split())
 
@@ -195,16 +206,37 @@ def _make(op: Any, keyset: object) -> Callable[..., Any]:
         return _of_values(_run_out, operator, PartOperator(functional))
     if (special := find_draw(operator) or find_rewrite(operator)) is not None:
         return _of_values(special, operator, run)
-    if operator.rule is None and "CompositeImplicitAutograd" in {
-        each.name for each in dc.registry.get(op.name).kernels
-    }:
+    names = {each.name for each in dc.registry.get(op.name).kernels}
+    if operator.rule is None and "CompositeImplicitAutograd" in names:
+        if functional is not None:
+            return _of_values(_write_functional, PartOperator(functional))
         composite = frontends.find_composite(op, "CompositeImplicitAutograd")
-        if composite is not None:
-            return composite
+        if composite is not None and not operator.writes:
+            return _of_values(_run_composite, composite)
     return _of_values(run, operator)
 
 
-def _of_values(function: Callable[..., Any], operator: PartOperator, *more: Any) -> Callable[..., Any]:
+def _make_composite(op: Any, keyset: object) -> Callable[..., Any]:
+    """Return the kernel of an operator with a history that makes ordinary tensors besides."""
+    composite = frontends.find_composite(op, "CompositeImplicitAutograd")
+    return lambda *values: _run_composite(composite, values)
+
+
+def _run_composite(composite: Any, values: Sequence[Any]) -> Any:
+    """Run an operator that is made of others: the ordinary tensors that it makes are the same in each process."""
+    token = _in_composite.set(True)
+    try:
+        return composite(*values)
+    finally:
+        _in_composite.reset(token)
+
+
+def _write_functional(functional: PartOperator, values: Sequence[Any]) -> Any:
+    """Write to an argument what the operator returns that does not write."""
+    return _aten.copy_(values[0], functional.call(values))
+
+
+def _of_values(function: Callable[..., Any], operator: Any, *more: Any) -> Callable[..., Any]:
     def kernel(*values: Any) -> Any:
         with no_grad():
             return function(operator, *more, values)
@@ -262,3 +294,5 @@ with dc.registry.transaction(level="backend"):
     _with_history: Final = dc.Library("aten", "IMPL", DISTRIBUTED.autograd_key.name)
     for _name, _kernel in _MADE.items():
         _with_history.impl(_name, _kernel)
+    for _name in _MAKES_TENSORS:
+        _with_history.impl(_name, dc.kernel_factory(_make_composite, in_order=True))

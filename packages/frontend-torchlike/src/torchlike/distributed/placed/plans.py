@@ -7,6 +7,7 @@ from math import prod
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.placements import USED, Call, Choice, Dims, Replicate, Shard, choose, find_rule
 from dispatch_core import frontends
 
@@ -49,6 +50,10 @@ class PartOperator:
         self.rule = (
             find_rule(self.name, self.tags, len(self.signature.results)) if is_of_aten and self.has_results else None
         )
+        #: The argument that is a list of indices.
+        self.indices = next(
+            (index for index, is_list in self.tensors if is_list and self.names[index] == "indices"), None
+        )
         self.plans: dict[Any, PartPlan] = {}
 
     def call(self, values: Sequence[Any]) -> Any:
@@ -61,6 +66,8 @@ class PartOperator:
         for index in self.used:
             value = values[index]
             used.append(tuple(value) if type(value) is list else value)
+        if self.indices is not None:
+            used += map(_kind, values[self.indices])
         key = (*[(each[0], each[3]) for each in given], *used)
         if (found := self.plans.get(key)) is None:
             if len(self.plans) >= self._most:
@@ -74,10 +81,8 @@ class PartOperator:
             return None
         places = {index: number for number, (index, _) in enumerate(self.tensors)}
         found = {self.names[index]: values[index] for index in self.used}
-        for index, is_list in self.tensors:
-            if is_list and self.names[index] == "indices":
-                kinds = [None if each is None else dc.dtype(each) for each in values[index]]
-                found["indices"] = [each and ("mask" if each.short in ("b8", "u8") else True) for each in kinds]
+        if self.indices is not None:
+            found["indices"] = [_kind(each) for each in values[self.indices]]
         shapes = tuple(spec.size for *_, spec in given)
         return self.rule(Call(shapes, tuple(places[each[0]] for each in given), found))
 
@@ -164,6 +169,11 @@ class PartPlan:
                 part = Spec(self.mesh, self.outputs[result], whole).local_size
                 found[index] = [part[dim] if dim in sizes and size != -1 else size for dim, size in enumerate(shape)]
         return found
+
+
+def _kind(index: Any) -> Any:
+    """Return of which kind an index is: None, numbers (True) or a mask."""
+    return index if index is None else "mask" if dc.dtype(index) in (ScalarType.Bool, ScalarType.Byte) else True
 
 
 def _gathers(source: Spec, target: Spec) -> bool:

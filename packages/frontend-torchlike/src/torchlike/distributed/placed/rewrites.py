@@ -7,7 +7,7 @@ from math import inf, prod
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.placements import Partial, Replicate, Shard
+from dispatch_aten.placements import Partial, Replicate, Shard, normalize
 
 from .moves import move
 from .plans import PartOperator
@@ -26,7 +26,7 @@ def find_rewrite(operator: PartOperator) -> Callable[..., Any] | None:
         return None
     if base in _BY_NAME:
         return _BY_NAME[base]
-    if "reduction" in operator.names and base != "nll_loss_backward":
+    if base in _LOSSES:
         return _average_backward if base.endswith("_backward") else _average
     return None
 
@@ -153,9 +153,25 @@ def run_by_batch(run: Callable[..., Any], matrices: Sequence[Any], *others: Any,
     return _own.from_local(made, first.mesh, first.placements, [*stack, *dc.shape(made)[-2:]])
 
 
+def _squeeze(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
+    """Return a tensor without dimensions of size 1: a part's may be of size 1 where the whole's is not."""
+    size = values[0]._dispatch_data.spec.size
+    chosen = normalize(values[1] if len(values) > 1 else None, len(size))
+    dims = [dim for dim in chosen if size[dim] == 1] if size else []
+    if operator.name == "squeeze.dims" and [*values[1]] == dims:
+        return run(operator, values)
+    return _aten.squeeze.dims(values[0], dims)
+
+
+#: Losses of elements, whose averages are sums that are divided.
+_LOSSES: Final = frozenset(
+    "mse_loss mse_loss_backward smooth_l1_loss smooth_l1_loss_backward huber_loss binary_cross_entropy"
+    " binary_cross_entropy_with_logits soft_margin_loss".split()
+)
 _BY_NAME: Final[dict[str, Callable[..., Any]]] = {
     "nll_loss_forward": _nll_loss,
     "linalg_vector_norm": _norm,
     "mean": _mean,
     "embedding": _embed,
+    "squeeze": _squeeze,
 }

@@ -41,9 +41,10 @@ class Spec:
         if found is None:
             if len(cls._known) >= cls._most:
                 cls._known.clear()
-            found = cls._known[key] = super().__new__(cls)
-            found.mesh = cls._meshes.setdefault(key[:2], mesh)
-            found.placements, found.size = key[2:]
+            made: Any = super().__new__(cls)
+            made.mesh = cls._meshes.setdefault(key[:2], mesh)
+            made.placements, made.size = key[2:]
+            found = cls._known[key] = made
         return found
 
     def __reduce__(self) -> Any:
