@@ -191,6 +191,6 @@ def test_a_scheduler_that_is_gone_is_one_error_that_names_its_address(monkeypatc
             cluster.close(timeout=2)
         # Without its scheduler it may not come to an end by itself, and warns when it is collected.
         cluster.status = distributed.Status.closed
-    monkeypatch.setattr("dispatch_backend_array_api.dask_cluster._client", lambda: None)  # other tests may have one
+    monkeypatch.setattr("dispatch_backend_array_api.dask_cluster.find_client", lambda: None)  # other tests may have one
     with pytest.raises(dc.BackendError, match=f"no client now, and the cluster at {address} held these arrays"):
         (total + 1).item()

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import dask
@@ -25,6 +24,7 @@ import numpy as np
 import dispatch_core as dc
 
 from .dask_chunks import shape_of
+from .dask_settings import settings
 from .library import Array
 
 T = TypeVar("T")
@@ -38,32 +38,14 @@ _addresses: Final[list[str]] = []
 _pool: ThreadPoolExecutor | None = None
 
 
-@dataclass
-class ClusterSettings:
-    """Settings that the device chooses by itself; see Note [Lineage].
-
-    >>> settings.steps
-    20
-    """
-
-    #: After how many computations in a row kept results are gathered, and the most bytes of one that is.
-    steps: int = 20
-    small: int = 1 << 20
-    #: For how many seconds a scheduler may be out of reach.
-    patience: float = 10.0
-
-
-settings: Final = ClusterSettings()
-
-
 def compute(arrays: Sequence[Array]) -> list[Array]:
     """Return arrays that are computed, or are about to be on the cluster, in one graph.
 
     Raises ``BackendError`` where the scheduler is gone.
     """
-    client = _client()
+    client = find_client()
     if client is None:
-        return _make_distinct(_with_sizes(_translate_absence(arrays, lambda: _persist_here(arrays))))
+        return _make_distinct(with_sizes(_translate_absence(arrays, lambda: _persist_here(arrays))))
     from distributed import futures_of
 
     depths = [_depth(array) + 1 for array in arrays]
@@ -73,7 +55,7 @@ def compute(arrays: Sequence[Array]) -> list[Array]:
     if len(_depths) > _KNOWN:
         _depths.clear()
     _depths.update((array.name, depth) for array, depth in zip(kept, depths, strict=True))
-    kept = _with_sizes(kept)
+    kept = with_sizes(kept)
     long = [
         place for place, depth in enumerate(depths) if depth >= settings.steps and kept[place].nbytes <= settings.small
     ]
@@ -96,7 +78,7 @@ def _make_distinct(arrays: list[Array]) -> list[Array]:
 
 def gather(arrays: Sequence[Array]) -> list[Any]:
     """Return NumPy's arrays of the values. Raises ``BackendError`` where the scheduler is gone."""
-    client = _client()
+    client = find_client()
     if client is None:
         options: dict[str, Any] = {} if _has_own_scheduler() else {"pool": _threads()}
         return [np.asarray(each) for each in _translate_absence(arrays, lambda: dask.compute(*arrays, **options))]
@@ -114,7 +96,7 @@ def get(array: Array) -> Any:
 
 def synchronize() -> None:
     """Wait for everything that the cluster computes for this client."""
-    client = _client()
+    client = find_client()
     if client is None:
         return
     _check(client)
@@ -124,7 +106,7 @@ def synchronize() -> None:
         deadline.check()
 
 
-def _client() -> Any:
+def find_client() -> Any:
     """Return the program's client of a cluster, or None; the library for clusters is not imported to find out."""
     distributed = sys.modules.get("distributed")
     if distributed is None or _has_own_scheduler():
@@ -154,9 +136,11 @@ def _persist_here(arrays: Iterable[Array]) -> list[Array]:
     return list(dask.persist(*arrays, **options))
 
 
-def _with_sizes(arrays: list[Array]) -> list[Array]:
-    """Compute the unknown sizes of arrays."""
+def with_sizes(arrays: list[Array]) -> list[Array]:
+    """Compute the unknown sizes of arrays, and return these."""
     unknown = [array for array in arrays if None in shape_of(array)]
+    if not unknown:
+        return arrays
     lengths = [_lengths(array) for array in unknown]
     found = iter(gather([each for group in lengths for each in group]))
     for array, group in zip(unknown, lengths, strict=True):

@@ -10,11 +10,11 @@ import dask.array as da
 
 import dispatch_core as dc
 
-from .. import dask_chunks, dask_cluster, dask_indexing
+from .. import dask_chunks, dask_cluster, dask_collecting, dask_indexing, dask_kernels, dask_settings
 from ..backend import ArrayAPIBackend, array_api_backend
 from ..library import Array
 
-settings: Final = dask_cluster.settings
+settings: Final = dask_settings.settings
 
 
 class DaskBackend(ArrayAPIBackend):
@@ -46,6 +46,6 @@ backend: Final = array_api_backend(
     put=dask_chunks.put,
     assign=dask_indexing.assign,
     is_known=lambda array: False,
-    kernels=dask_chunks.KERNELS | dask_indexing.KERNELS,
+    kernels=dask_chunks.KERNELS | dask_indexing.KERNELS | dask_kernels.KERNELS,
     plugin=DaskBackend,
 )

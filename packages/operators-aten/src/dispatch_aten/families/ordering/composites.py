@@ -106,7 +106,8 @@ def _mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Arr
 _INTERPOLATIONS: Final = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _check_quantile(name: str, self: Array, q: Array | float, interpolation: str) -> None:
+def check_quantile(name: str, self: Array, q: Array | float, interpolation: str) -> None:
+    """Refuse an array without elements, shares that are none, and an unknown interpolation, in torch's words."""
     text = ""
     if not numel(self):
         text = "input tensor must be non-empty"
@@ -135,7 +136,7 @@ def _quantile(name: str) -> Callable[..., Array]:
     def kernel(
         self: Array, q: Array | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
     ) -> Array:
-        _check_quantile(name, self, q, interpolation)
+        check_quantile(name, self, q, interpolation)
         if isinstance(q, float):
             q = aten.new_full.default(self, (), q)
         count = ndim(self)

@@ -1,0 +1,105 @@
+"""Arrays that an operator needs in one place: they are counted, said once, and refused above a limit.
+
+Note [Collecting]
+    The host computes what Dask cannot, on values that the program reads; a sort needs a dimension on one worker. Where that
+    is more than the place holds, the process dies without a word of the operator. So each such operator asks here first.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from math import isnan
+from typing import Any, Final
+
+from dispatch_aten.errors import OperatorError
+from dispatch_core.tracebacks import warn_caller
+
+from .dask_settings import settings
+from .library import Array
+
+_counts: Final[Counter[str]] = Counter()
+#: Where a machine does not say how much memory it has.
+_UNKNOWN: Final = 8 << 30
+#: The most that needs no question to the scheduler.
+_LITTLE: Final = 16 << 20
+
+
+def collected() -> dict[str, int]:
+    """Return how many bytes each operator has collected, in this process or on one worker.
+
+    >>> type(collected())
+    <class 'dict'>
+    """
+    return dict(_counts.most_common())
+
+
+def size_of(arrays: Iterable[Array]) -> int:
+    """Return the bytes of arrays; those of unknown size count as none."""
+    return sum(0 if isnan(array.nbytes) else int(array.nbytes) for array in arrays)
+
+
+def limit() -> int:
+    """Return the most bytes that an operator may collect: the setting, or a quarter of the least memory of those that may.
+
+    >>> limit() > 1 << 20
+    True
+    """
+    if settings.collect_limit is not None:
+        return settings.collect_limit
+    return min([_own_memory(), *_workers_memory()]) // 4
+
+
+def collect(operator: str, count: int, place: str, hint: str) -> None:
+    """Count bytes that an operator needs in one place, and say so the first time.
+
+    Raises ``OperatorError`` above the limit.
+    """
+    if count > _LITTLE or settings.collect_limit is not None:
+        most = limit()
+        if count > most:
+            raise OperatorError(
+                f"it needs {show(count)} of arrays of the device 'dask' {place}, and the limit is {show(most)}",
+                operator=operator,
+                hint=f"{hint}, or raise the limit: dispatch_backend_array_api.devices.dask.settings.collect_limit",
+            )
+    first = operator not in _counts
+    _counts[operator] += count
+    if first and count:
+        warn_caller(f"The operator '{operator}' collects {show(count)} of arrays of the device 'dask' {place}.")
+
+
+def show(count: int) -> str:
+    """Return a number of bytes as text.
+
+    >>> show(900), show(3 << 20)
+    ('900 bytes', '3.0 MiB')
+    """
+    return f"{count / (1 << 20):,.1f} MiB" if count >= 1 << 16 else f"{count:,} bytes"
+
+
+def _own_memory() -> int:
+    system = sys.modules.get("distributed.system")  # it knows the limits of containers
+    if system is not None and system.MEMORY_LIMIT:
+        return int(system.MEMORY_LIMIT)
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return _UNKNOWN
+
+
+def _workers_memory() -> list[int]:
+    """Return the memory of the workers of the program's client that have a limit."""
+    from .dask_cluster import find_client
+
+    client: Any = find_client()
+    if client is None or client.status != "running":
+        return []
+    found = client.run_on_scheduler(_limits_of_workers)
+    return [int(each) for each in found if each]
+
+
+def _limits_of_workers(dask_scheduler: Any) -> list[int]:
+    return [worker.memory_limit for worker in dask_scheduler.workers.values()]
