@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isnan
+from math import isnan, prod
 from typing import Any, Final
 
 import dask.array as da
@@ -13,7 +13,7 @@ import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT
 from dispatch_aten.dtypes import ScalarType
 
-from .dask_blocks import check_block, check_rows_block, put_block, scatter_block, take_block
+from .dask_blocks import add_block, check_block, check_rows_block, put_block, scatter_block, take_block
 from .kernels import indexing
 from .library import Array, ArrayLibrary, Kernel
 
@@ -24,8 +24,39 @@ def assign(array: Array, key: Any, values: Array, add: bool) -> Array:
     """Return an array with other values at some rows, or in a part that slices cut out."""
     if isinstance(key, tuple):
         return _replace_part(array, key, values, add)
+    values = da.broadcast_to(values, (*key.shape, *array.shape[1:]))
+    if add and _can_add_up(array, values):
+        return array + _add_up(array, key, values)
     rows = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
     return da.map_blocks(put_block, rows, position=key, values=values, add=add, dtype=array.dtype, meta=array._meta)
+
+
+def _can_add_up(array: Array, values: Array) -> bool:
+    """Return whether each chunk of the values can add up into rows of its own, which are not more than the values are."""
+    if isnan(values.size) or array.dtype.kind not in "iufc" or max(values.numblocks) == 1:
+        return False
+    return array.nbytes <= max(4 << 20, prod(max(sizes) for sizes in values.chunks) * array.dtype.itemsize)
+
+
+def _add_up(array: Array, key: Array, values: Array) -> Array:
+    """Return the sum of the values at each position, chunk by chunk of the values: no place holds all of them."""
+    values = values.astype(array.dtype).rechunk(dict(enumerate(array.chunks[1:], 1)))
+    dims = tuple(range(values.ndim))
+    made = da.blockwise(
+        add_block,
+        (0, values.ndim, *dims[1:]),
+        key.rechunk((values.chunks[0],)),
+        (0,),
+        values,
+        dims,
+        array.shape[0],
+        None,
+        new_axes={values.ndim: array.shape[0]},
+        adjust_chunks={0: 1},
+        dtype=array.dtype,
+        meta=np.empty((0,) * (values.ndim + 1), array.dtype),
+    )
+    return made.sum(axis=0, dtype=array.dtype).rechunk(array.chunks)
 
 
 def _replace_part(array: Array, key: tuple[Any, ...], values: Array, add: bool) -> Array:

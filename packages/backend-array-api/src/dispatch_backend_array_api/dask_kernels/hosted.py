@@ -14,7 +14,7 @@ import dispatch_core as dc
 from dispatch_aten.shapes import RULES, contiguous
 
 from ..dask_cluster import with_sizes
-from ..dask_collecting import collect, show
+from ..dask_collecting import collect
 from ..library import Array, ArrayLibrary, Kernel
 from .blocks import Hole, run_on_chunks
 
@@ -112,8 +112,6 @@ def run_whole(
     )
     if any(array.numblocks[axis] > 1 for array, own in zip(arrays, inputs, strict=True) for axis in own):
         collect(f"aten::{name}", whole, "for each matrix or line on one worker", "choose smaller ones")
-    elif whole > 1 << 24:
-        pass  # it is one chunk by the program's choice
     batch = max(array.ndim - core for array, core in zip(arrays, cores, strict=True))
     sizes: dict[str, int] = {}
     sides = []
