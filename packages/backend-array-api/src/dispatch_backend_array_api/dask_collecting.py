@@ -14,11 +14,15 @@ from collections.abc import Iterable
 from math import isnan
 from typing import Any, Final
 
+import dask.array as da
+
+import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
 from dispatch_core.tracebacks import warn_caller
 
 from .dask_settings import settings
-from .library import Array
+from .library import Array, Kernel
+from .value_checks import leaves
 
 _counts: Final[Counter[str]] = Counter()
 #: Where a machine does not say how much memory it has.
@@ -69,6 +73,26 @@ def collect(operator: str, count: int, place: str, hint: str) -> None:
     _counts[operator] += count
     if first and count:
         warn_caller(f"The operator '{operator}' collects {show(count)} of arrays of the device 'dask' {place}.")
+
+
+def collect_on_host(operator: str) -> Kernel:
+    """Return the kernel that has the host compute an operator, on arrays that are counted and refused above the limit."""
+    compute = dc.host_kernel(operator)
+
+    def kernel(*args: Any, **options: Any) -> Any:
+        arrays = [each for each in leaves((*args, *options.values())) if isinstance(each, da.Array)]
+        hint = "choose a part of them first, or convert them with .cpu() where they fit"
+        collect(operator, size_of(arrays), "in this process", hint)
+        return compute(*args, **options)
+
+    kernel.__name__ = kernel.__qualname__ = compute.__name__
+    return dc.KernelTraits(on_host=True)(kernel)
+
+
+@dc.KernelTraits(on_host=True)
+def run_on_host(op: Any, /, *args: Any, **options: Any) -> Any:
+    """Have the host compute any operator (a boxed kernel, for the device's fallback)."""
+    return collect_on_host(op.name if op.name.count(".") else f"{op.name}.default")(*args, **options)
 
 
 def show(count: int) -> str:

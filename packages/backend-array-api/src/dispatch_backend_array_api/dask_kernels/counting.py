@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import nan
+from math import isfinite, nan
 from typing import Any, Final
 
 import dask.array as da
@@ -15,11 +15,12 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.families.ordering.shapes import check_bincount
 from dispatch_aten.shapes import RULES
 
-from ..dask_cluster import with_sizes
+from ..dask_cluster import gather, with_sizes
 from ..library import Array, ArrayLibrary, Kernel
 from .counting_blocks import (
     add_counts,
     choose_part,
+    count_bins,
     count_values,
     find_distinct,
     find_largest,
@@ -56,6 +57,25 @@ def _bincount(library: ArrayLibrary) -> Kernel:
         return da.map_blocks(keep, _merge(parts, add_counts), new_axis=0, chunks=((nan,),), meta=np.empty(0, dtype))
 
     return bincount
+
+
+def _histc(library: ArrayLibrary) -> Kernel:
+    composed = EXPLICIT["histc"]
+
+    def histc(self: Array, bins: int = 100, min: Any = 0, max: Any = 0) -> Array:  # torch's names
+        with_sizes([self])
+        RULES["histc"](library.meta(self), bins, min, max)
+        low, high = min, max
+        if low == high and self.size:
+            low, high = (float(each) for each in gather([self.min(), self.max()]))
+        if self.npartitions == 1 or not self.size or not (isfinite(low) and isfinite(high)):
+            return composed(self, bins, low, high)
+        low, high = (low - 1, high + 1) if low == high else (low, high)
+        counts = _in_parts(count_bins, np.int64, self, bins=bins, low=float(low), high=float(high))
+        merged = _merge(counts, add_counts)
+        return da.map_blocks(keep, merged, new_axis=0, chunks=((bins,),), meta=np.empty(0, np.int64)).astype(self.dtype)
+
+    return histc
 
 
 def _unique(library: ArrayLibrary) -> Kernel:
@@ -124,5 +144,6 @@ def _topk(library: ArrayLibrary) -> Kernel:
 KERNELS: Final[dict[str, Callable[[ArrayLibrary], Kernel]]] = {
     "_unique2": _unique,
     "bincount": _bincount,
+    "histc": _histc,
     "topk": _topk,
 }

@@ -21,6 +21,14 @@ def count_values(chunk: Any, weights: Any = None, *, minlength: int, result: Any
     return np.bincount(chunk.astype(np.int64), weights, minlength).astype(result)
 
 
+def count_bins(chunk: Any, *, bins: int, low: float, high: float) -> Any:
+    """Count the elements of a chunk in equal intervals."""
+    if chunk.dtype.kind == "f" and np.isnan(chunk).any():
+        chunk = chunk[~np.isnan(chunk)]
+    args = (Hole(0), bins, low, high)
+    return run_on_chunks(chunk, operator="aten::histc", args=args, options=()).astype(np.int64)
+
+
 def keep(part: Any, axis: Any = None, keepdims: Any = None) -> Any:
     """Return a part as it is."""
     return part

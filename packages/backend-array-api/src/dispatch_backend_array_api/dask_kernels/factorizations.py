@@ -16,13 +16,12 @@ from typing import Any, Final
 import dask.array as da
 from dask.array.linalg import tsqr
 
-import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT
 from dispatch_aten.families.linalg.least_squares import EPSILON
 from dispatch_aten.shapes import RULES
 
 from ..dask_cluster import with_sizes
-from ..dask_collecting import collect, limit
+from ..dask_collecting import collect, collect_on_host, limit
 from ..library import Array, ArrayLibrary, Kernel
 from .blocks import if_full_rank
 from .hosted import run_whole
@@ -64,7 +63,7 @@ def _triangle(operator: str, matrix: Array) -> Array:
 
 def _svd(library: ArrayLibrary) -> Kernel:
     name, rule = "_linalg_svd", RULES["_linalg_svd"]
-    whole = dc.host_kernel(f"aten::{name}")
+    whole = collect_on_host(f"aten::{name}")
 
     def svd(A: Array, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None) -> Any:
         with_sizes([A])
@@ -98,7 +97,7 @@ def _svd(library: ArrayLibrary) -> Kernel:
 
 def _qr(library: ArrayLibrary) -> Kernel:
     name, rule = "linalg_qr", RULES["linalg_qr"]
-    whole = dc.host_kernel(f"aten::{name}")
+    whole = collect_on_host(f"aten::{name}")
 
     def qr(A: Array, mode: str = "reduced") -> tuple[Array, Array]:
         with_sizes([A])

@@ -10,11 +10,10 @@ from typing import Any, Final
 import dask.array as da
 import numpy as np
 
-import dispatch_core as dc
 from dispatch_aten.shapes import RULES, contiguous
 
 from ..dask_cluster import with_sizes
-from ..dask_collecting import collect
+from ..dask_collecting import collect, collect_on_host
 from ..library import Array, ArrayLibrary, Kernel
 from .blocks import Hole, run_on_chunks
 
@@ -146,7 +145,7 @@ def _matrices(name: str, cores: tuple[int, ...]) -> Callable[[ArrayLibrary], Ker
     """Make the kernel that computes whole matrices, each on a worker."""
 
     def make(library: ArrayLibrary) -> Kernel:
-        elsewhere = dc.host_kernel(f"aten::{name}")
+        elsewhere = collect_on_host(f"aten::{name}")
 
         def kernel(*args: Any, **options: Any) -> Any:
             arrays, _ = _split(args)
@@ -184,7 +183,7 @@ def _transform(name: str) -> Callable[[ArrayLibrary], Kernel]:
     """Make the kernel of a Fourier transform, whose dimensions are made whole."""
 
     def make(library: ArrayLibrary) -> Kernel:
-        elsewhere = dc.host_kernel(f"aten::{name}")
+        elsewhere = collect_on_host(f"aten::{name}")
 
         def kernel(self: Array, dim: Sequence[int], *rest: Any, **options: Any) -> Array:
             with_sizes([self])
