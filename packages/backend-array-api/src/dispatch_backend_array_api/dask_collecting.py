@@ -92,7 +92,7 @@ def collect_on_host(operator: str) -> Kernel:
 @dc.KernelTraits(on_host=True)
 def run_on_host(op: Any, /, *args: Any, **options: Any) -> Any:
     """Have the host compute any operator (a boxed kernel, for the device's fallback)."""
-    return collect_on_host(op.name if op.name.count(".") else f"{op.name}.default")(*args, **options)
+    return collect_on_host(op.name)(*args, **options)
 
 
 def show(count: int) -> str:
