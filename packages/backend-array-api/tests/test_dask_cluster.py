@@ -19,7 +19,7 @@ from torchlike import nn, optim
 
 distributed = pytest.importorskip("distributed")
 EXAMPLE = next(path for folder in Path(__file__).parents for path in folder.glob("examples/train_on_a_cluster.py"))
-BENCHMARK = next(path for folder in Path(__file__).parents for path in folder.glob("benchmarks/bench_dask.py"))
+JOBS = next(path for folder in Path(__file__).parents for path in folder.glob("benchmarks/dask_jobs.py"))
 
 
 def start(workers, **options):
@@ -172,8 +172,8 @@ def test_an_error_of_a_chunk_is_one_of_the_operator_and_names_it(client):
     assert x.sum().item() == 12
 
 
-def test_the_jobs_of_the_benchmark_are_right(client):
-    jobs = load(BENCHMARK)
+def test_jobs_on_tall_matrices_are_right(client):
+    jobs = load(JOBS)
     found = jobs.run_jobs(client, 20_000, 20, 1_000)
     assert set(found) == set(jobs.JOBS)
 
@@ -194,7 +194,9 @@ def test_a_cancelled_value_is_said_to_be_cancelled(client):
         kept = torchlike.ones(1000, device="dask", chunks=100) * 2
     client.cancel(distributed.futures_of(array_of(kept)))
     for use in (lambda: kept.sum().item(), kept.tolist):
-        with pytest.raises(dc.BackendError, match=r"(?s)Dask has cancelled a computation.*the program cancels a future"):
+        with pytest.raises(
+            dc.BackendError, match=r"(?s)Dask has cancelled a computation.*the program cancels a future"
+        ):
             use()
     assert torchlike.ones(10, device="dask").sum().item() == 10
 
@@ -207,7 +209,9 @@ def test_an_operator_whose_workers_die_is_named(client):
 
     values = da.ones((10, 2), chunks=5, dtype=np.float32).map_blocks(die, dtype=np.float32, meta=np.empty((0, 0), "f4"))
     x = dc.wrap_like(torchlike.ones(1, device="dask"), values)
-    with pytest.raises(dc.BackendError, match=r"(?s)workers died while they computed aten::cumsum \(task .*more memory"):
+    with pytest.raises(
+        dc.BackendError, match=r"(?s)workers died while they computed aten::cumsum \(task .*more memory"
+    ):
         x.erf().cumsum(0).tolist()
     assert torchlike.ones(10, device="dask").sum().item() == 10
 

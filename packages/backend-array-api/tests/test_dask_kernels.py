@@ -149,7 +149,9 @@ def test_bincount_reads_its_input_once_and_refuses_negative_values():
 @pytest.mark.parametrize("rows", [4, 40])
 def test_a_shuffle_computes_each_chunk_once_and_makes_none_larger(rows):
     read = []
-    source = da.from_array(X, chunks=(rows, 6)).map_blocks(lambda block: read.append(len(block)) or block, dtype=X.dtype)
+    source = da.from_array(X, chunks=(rows, 6)).map_blocks(
+        lambda block: read.append(len(block)) or block, dtype=X.dtype
+    )
     x = dc.wrap_like(torchlike.ones(1, device="dask"), source)
     read.clear()
     order = np.random.default_rng(0).permutation(ROWS)
@@ -168,14 +170,24 @@ def test_adding_rows_up_is_done_chunk_by_chunk():
     assert found._dispatch_data.npartitions == 1
 
 
+def take_svd(x, *, full_matrices):
+    """Return what the signs of the factors leave as it is."""
+    u, s, v = torchlike.linalg.svd(x, full_matrices=full_matrices)
+    return s, u.T @ u, v @ v.T, u[:, : len(s)] @ torchlike.diag(s) @ v[: len(s)]
+
+
+def take_qr(x, mode):
+    """Return what the signs of the factors leave as it is."""
+    q, r = torchlike.linalg.qr(x, mode=mode)
+    return q @ r, q.T @ q, r.tril(-1)
+
+
 MATRICES = {
     "svdvals": torchlike.linalg.svdvals,
-    "svd": lambda x: (lambda u, s, v: (s, u @ torchlike.diag(s) @ v, u.T @ u, v @ v.T))(
-        *torchlike.linalg.svd(x, full_matrices=False)
-    ),
-    "svd, whole": lambda x: (lambda u, s, v: (s, u.T @ u, v @ v.T))(*torchlike.linalg.svd(x)),
-    "qr": lambda x: (lambda q, r: (q @ r, q.T @ q, r.tril(-1)))(*torchlike.linalg.qr(x)),
-    "qr, whole": lambda x: (lambda q, r: (q @ r, q.T @ q))(*torchlike.linalg.qr(x, mode="complete")),
+    "svd": lambda x: take_svd(x, full_matrices=False),
+    "svd, whole": lambda x: take_svd(x, full_matrices=True),
+    "qr": lambda x: take_qr(x, "reduced"),
+    "qr, whole": lambda x: take_qr(x, "complete"),
     "r": lambda x: torchlike.linalg.qr(x, mode="r")[1].abs(),
     "pinv": torchlike.linalg.pinv,
     "rank": torchlike.linalg.matrix_rank,
@@ -204,7 +216,9 @@ def test_least_squares_are_those_of_the_cpu_whatever_the_rank(chunks, driver, do
         kind = np.float64 if double else np.float32
         arrays = (matrix.astype(kind), y.astype(kind))
         compare(lambda a, b: tuple(torchlike.linalg.lstsq(a, b, driver=driver)), chunks, *arrays, rtol=1e-3, atol=1e-4)
-        compare(lambda a, b: torchlike.linalg.lstsq(a, b[:, 0], driver=driver)[0], chunks, *arrays, rtol=1e-3, atol=1e-4)
+        compare(
+            lambda a, b: torchlike.linalg.lstsq(a, b[:, 0], driver=driver)[0], chunks, *arrays, rtol=1e-3, atol=1e-4
+        )
 
 
 def test_tall_matrices_stay_in_chunks():

@@ -96,7 +96,6 @@ class Namespace:
         except NotImplementedError:
             return da.reshape(da.reshape(array, (-1,)), shape)
 
-
     def take(self, array: Array, indices: Array, *, axis: int) -> Array:
         """Return elements along an axis in chunks that are no larger than the array's, so that a shuffle fits everywhere."""
         if isinstance(indices, da.Array) and indices.ndim == 1 and not math.isnan(indices.size + array.shape[axis]):

@@ -33,16 +33,17 @@ def _is_divided(matrix: Array) -> bool:
 
 
 def _as_column(operator: str, matrix: Array) -> Array:
-    """Return a matrix with more rows than columns in one column of chunks, which are not flatter than wide where that fits."""
+    """Return a matrix with more rows than columns in one column of chunks, which have no fewer rows than columns."""
     rows, columns = matrix.shape
     line = columns * matrix.dtype.itemsize
     tallest = max(matrix.chunks[0])
     if matrix.numblocks[1] > 1:
         # A chunk with all columns has fewer rows, so that it stays as large as the chunks were.
         tallest = max(tallest // matrix.numblocks[1], columns, 1)
-        collect(operator, min(tallest, rows) * line, "for a chunk with all columns on one worker", "choose fewer columns")
-    if tallest < columns:
-        tallest = columns
+        collect(
+            operator, min(tallest, rows) * line, "for a chunk with all columns on one worker", "choose fewer columns"
+        )
+    tallest = max(tallest, columns)
     if columns * line > limit():
         collect(operator, columns * line, "on one worker", "choose fewer columns")
     wanted = {1: -1} if tallest == max(matrix.chunks[0]) else {0: min(tallest, rows), 1: -1}
@@ -83,7 +84,11 @@ def _svd(library: ArrayLibrary) -> Kernel:
         if not compute_uv:
             small = _triangle("aten::linalg_svdvals", A)
             values = run_whole(library, "linalg_svdvals", (small,), {}, (2,), metas[1:2])[0]
-            return library.full(metas[0].shape, 0, metas[0].dtype), values, library.full(metas[2].shape, 0, metas[2].dtype)
+            return (
+                library.full(metas[0].shape, 0, metas[0].dtype),
+                values,
+                library.full(metas[2].shape, 0, metas[2].dtype),
+            )
         if rows < columns:
             left, values, right = svd(_adjoint(A), False)
             return _adjoint(right), values, _adjoint(left)
@@ -143,9 +148,7 @@ def _lstsq(library: ArrayLibrary) -> Kernel:
         small, right, rest = both[:columns, :columns], both[:columns, columns:], both[columns:, columns:]
         options = {"driver": "gelsd"}
         described = RULES[name](library.meta(small), library.meta(right), rcond, **options)
-        solution, _, rank, values = run_whole(
-            library, name, (small, right, float(rcond)), options, (2, 2), described
-        )
+        solution, _, rank, values = run_whole(library, name, (small, right, float(rcond)), options, (2, 2), described)
         nothing = library.full((0,), 0, metas[1].dtype)
         residuals = nothing
         if metas[1].shape != (0,):

@@ -65,9 +65,7 @@ def _elementwise(name: str) -> Callable[[ArrayLibrary], Kernel]:
 
         def kernel(*args: Any, **options: Any) -> Any:
             def describe(value: Any) -> Any:
-                return (
-                    contiguous((1,) * value.ndim, library.dtype_of(value)) if isinstance(value, da.Array) else value
-                )
+                return contiguous((1,) * value.ndim, library.dtype_of(value)) if isinstance(value, da.Array) else value
 
             metas = rule(*map(describe, args), **options)
             arrays, given = _split(args)
@@ -107,7 +105,8 @@ def run_whole(
     last = [tuple(range(-core, 0)) for core in cores]
     inputs = list(axes)[: len(arrays)] or last
     whole = sum(
-        prod(array.shape[axis] for axis in own) * array.dtype.itemsize for array, own in zip(arrays, inputs, strict=True)
+        prod(array.shape[axis] for axis in own) * array.dtype.itemsize
+        for array, own in zip(arrays, inputs, strict=True)
     )
     if any(array.numblocks[axis] > 1 for array, own in zip(arrays, inputs, strict=True) for axis in own):
         collect(f"aten::{name}", whole, "for each matrix or line on one worker", "choose smaller ones")
@@ -166,9 +165,7 @@ def _matrices(name: str, cores: tuple[int, ...]) -> Callable[[ArrayLibrary], Ker
 
 
 def _sort(library: ArrayLibrary) -> Kernel:
-    def sort(
-        self: Array, *, stable: bool | None = False, dim: int = -1, descending: bool = False
-    ) -> tuple[Array, ...]:
+    def sort(self: Array, *, stable: bool | None = False, dim: int = -1, descending: bool = False) -> tuple[Array, ...]:
         with_sizes([self])
         metas = RULES["sort.stable"](library.meta(self), stable=stable, dim=dim, descending=descending)
         if not self.ndim or 0 in self.shape:

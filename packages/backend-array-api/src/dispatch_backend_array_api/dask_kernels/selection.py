@@ -39,8 +39,10 @@ def _bits_for(self: Array, axes: tuple[int, ...], ranks: int) -> int | None:
     return next((bits for bits in _BITS if lanes * ranks * 8 << bits <= room), None)
 
 
-def _count_in_chunks(function: Any, self: Array, axes: tuple[int, ...], others: Any, last: Any, **options: Any) -> Array:
-    """Apply a function to each chunk and its lanes of other arrays (r, lanes...); its results are added up along ``axes``."""
+def _count_in_chunks(
+    function: Any, self: Array, axes: tuple[int, ...], others: Any, last: Any, **options: Any
+) -> Array:
+    """Apply a function to each chunk and its lanes of other arrays (r, lanes...), and add up along ``axes``."""
     dims = range(self.ndim)
     lanes = tuple(dim for dim in dims if dim not in axes)
     rank, digit = self.ndim, self.ndim + 1

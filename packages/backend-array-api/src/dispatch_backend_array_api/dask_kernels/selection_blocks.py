@@ -79,7 +79,9 @@ def choose_digit(counts: Any, known: Any, ranks: Any, *, bits: int) -> Any:
     digit = np.minimum((ends <= ranks[..., None]).sum(-1), counts.shape[-1] - 1)
     before = np.take_along_axis(ends - counts, digit[..., None], -1)[..., 0]
     dtype = known.dtype.type
-    keys = digit.astype(known.dtype) if 8 * known.dtype.itemsize <= bits else (known << dtype(bits)) | digit.astype(dtype)
+    keys = (
+        digit.astype(known.dtype) if 8 * known.dtype.itemsize <= bits else (known << dtype(bits)) | digit.astype(dtype)
+    )
     return np.stack([keys.astype(np.uint64), (ranks - before).astype(np.uint64)])
 
 

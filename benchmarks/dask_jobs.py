@@ -1,4 +1,4 @@
-"""Jobs on more data than a worker holds: ``python benchmarks/bench_dask.py --rows 500000 --columns 100``.
+"""Jobs on more data than a worker holds: ``python benchmarks/dask_jobs.py --rows 500000 --columns 100``.
 
 Workers of this machine draw the data. Each job is compared with NumPy's values of the same data, which the program computes
 chunk by chunk; the table has the seconds of each, and the most memory that a worker took.
