@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 import dispatch_core as dc
 
 
-class Hole(NamedTuple):
+@dataclass(frozen=True)
+class Hole:
     """The place of an array among the arguments of a call."""
 
-    index: int
+    place: int
 
 
 def run_on_chunks(*chunks: Any, operator: str, args: tuple[Any, ...], options: Any, part: int | None = None) -> Any:
@@ -24,7 +26,7 @@ def run_on_chunks(*chunks: Any, operator: str, args: tuple[Any, ...], options: A
     namespace, _, name = operator.rpartition("::")
     packet, _, overload = name.partition(".")
     op = getattr(getattr(getattr(dc.ops, namespace), packet), overload or "default")
-    given = [np.asarray(chunks[each.index]) if isinstance(each, Hole) else each for each in args]
+    given = [np.asarray(chunks[each.place]) if isinstance(each, Hole) else each for each in args]
     with dc.exclude_keys("Pipeline"):  # a program that computes in its own thread may have one open
         found = op(*given, **dict(options))
     return found if part is None else found[part]

@@ -116,7 +116,7 @@ def _qr(library: ArrayLibrary) -> Kernel:
             if mode == "r":
                 reduced = rule(library.meta(A), "reduced")
                 return library.full((0,), 0, metas[0].dtype), run_whole(library, name, (A,), {}, (2,), reduced)[1]
-            return run_whole(library, name, (A, mode), {}, (2,), metas)  # type: ignore[return-value]
+            return run_whole(library, name, (A, mode), {}, (2,), metas)
         if rows >= columns:
             orthogonal, triangle = tsqr(_as_column("aten::linalg_qr", A))
         else:

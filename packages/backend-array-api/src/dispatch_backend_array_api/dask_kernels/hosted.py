@@ -69,7 +69,7 @@ def _elementwise(name: str) -> Callable[[ArrayLibrary], Kernel]:
 
             metas = rule(*map(describe, args), **options)
             arrays, given = _split(args)
-            call = {"operator": f"aten::{name}", "args": given, "options": tuple(options.items())}
+            call: dict[str, Any] = {"operator": f"aten::{name}", "args": given, "options": tuple(options.items())}
 
             def compute(dtype: Any, part: int | None = None) -> Array:
                 return da.core.elemwise(

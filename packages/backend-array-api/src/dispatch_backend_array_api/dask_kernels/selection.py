@@ -159,7 +159,7 @@ def _median_dim(name: str) -> Callable[[ArrayLibrary], Kernel]:
             dim %= self.ndim
             keys, ranks = select(self, (dim,), _median_ranks(self, (dim,), name == "nanmedian"), bits)
             found = _numbers(library, keys[0], self.dtype), _find_positions(self, dim, keys[0], ranks[0])
-            return tuple([da.expand_dims(each, dim) if keepdim else each for each in found])  # type: ignore[return-value]
+            return tuple([da.expand_dims(each, dim) if keepdim else each for each in found])
 
         return kernel
 
