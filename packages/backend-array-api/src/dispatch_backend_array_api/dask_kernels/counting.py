@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from math import isfinite, nan
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.families.ordering.shapes import check_bincount
+from dispatch_aten.errors import DataDependentShapeError
 from dispatch_aten.shapes import RULES
 
 from ..dask_cluster import gather, with_sizes
@@ -48,7 +49,8 @@ def _bincount(library: ArrayLibrary) -> Kernel:
 
     def bincount(self: Array, weights: Array | None = None, minlength: int = 0) -> Array:
         with_sizes([self] if weights is None else [self, weights])
-        check_bincount(library.meta(self), None if weights is None else library.meta(weights), minlength)
+        with suppress(DataDependentShapeError):
+            RULES["bincount"](library.meta(self), None if weights is None else library.meta(weights), minlength)
         if not self.size:
             return composed(self, weights, minlength)
         dtype = np.dtype(np.int64 if weights is None else np.float32 if weights.dtype == np.float32 else np.float64)
@@ -87,6 +89,8 @@ def _unique(library: ArrayLibrary) -> Kernel:
         return_inverse: bool = False,
         return_counts: bool = False,
     ) -> tuple[Array, Array, Array]:
+        with suppress(DataDependentShapeError):
+            RULES["_unique2"](library.meta(self), sorted, return_inverse, return_counts)
         # Of several nans the places cannot be told from their values.
         has_nan = self.dtype.kind in "fc"
         if self.npartitions == 1 or 0 in self.shape or (return_inverse and has_nan):

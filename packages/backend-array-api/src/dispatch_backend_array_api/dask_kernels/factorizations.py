@@ -14,10 +14,10 @@ from math import nan
 from typing import Any, Final
 
 import dask.array as da
+import numpy as np
 from dask.array.linalg import tsqr
 
 from dispatch_aten.decompositions import EXPLICIT
-from dispatch_aten.families.linalg.least_squares import EPSILON
 from dispatch_aten.shapes import RULES
 
 from ..dask_cluster import with_sizes
@@ -33,13 +33,13 @@ def _is_divided(matrix: Array) -> bool:
 
 
 def _as_column(operator: str, matrix: Array) -> Array:
-    """Return a matrix with more rows than columns in one column of chunks, which have no fewer rows than columns."""
+    """Return a matrix with more rows than columns in one column of chunks, which have twice as many rows as columns."""
     rows, columns = matrix.shape
     line = columns * matrix.dtype.itemsize
     tallest = max(matrix.chunks[0])
     if matrix.numblocks[1] > 1:
         # A chunk with all columns has fewer rows, so that it stays as large as the chunks were.
-        tallest = max(tallest // matrix.numblocks[1], columns, 1)
+        tallest = max(tallest // matrix.numblocks[1], 1)
         collect(
             operator, min(tallest, rows) * line, "for a chunk with all columns on one worker", "choose fewer columns"
         )
@@ -144,7 +144,7 @@ def _lstsq(library: ArrayLibrary) -> Kernel:
         rows, columns = self.shape
         both = _triangle(f"aten::{name}", da.concatenate([self, sides.rechunk({0: self.chunks[0]})], axis=1))
         if rcond is None:
-            rcond = EPSILON[library.dtype_of(self).to_real().short] * rows
+            rcond = float(np.finfo(self.dtype).eps) * rows
         small, right, rest = both[:columns, :columns], both[:columns, columns:], both[columns:, columns:]
         options = {"driver": "gelsd"}
         described = RULES[name](library.meta(small), library.meta(right), rcond, **options)

@@ -18,7 +18,6 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT, IMPLICIT
-from dispatch_aten.families.ordering.composites import check_quantile
 from dispatch_aten.shapes import RULES
 
 from ..dask_cluster import get, with_sizes
@@ -184,6 +183,18 @@ def _median(name: str) -> Callable[[ArrayLibrary], Kernel]:
     return make
 
 
+def _are_shares(self: Array, q: Any, interpolation: str) -> bool:
+    """Return whether the composition would take these arguments; it has the words for those that it refuses."""
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        return False
+    if isinstance(q, float):
+        return 0 <= q <= 1
+    if q.ndim > 1 or q.dtype != self.dtype:
+        return False
+    shares = get(q)
+    return bool(((shares >= 0) & (shares <= 1)).all())
+
+
 def _quantile(name: str) -> Callable[[ArrayLibrary], Kernel]:
     def make(library: ArrayLibrary) -> Kernel:
         composed = IMPLICIT[name]
@@ -202,9 +213,9 @@ def _quantile(name: str) -> Callable[[ArrayLibrary], Kernel]:
                 or bits is None
                 or self.dtype.kind != "f"
                 or all(self.numblocks[axis] == 1 for axis in axes)
+                or not _are_shares(self, q, interpolation)
             ):
                 return composed(self, q, dim, keepdim, interpolation=interpolation)
-            check_quantile(name.removesuffix(".scalar"), self, q, interpolation)
             places = da.full((), q, dtype=self.dtype) if isinstance(q, float) else q
             ranks = _quantile_ranks(self, axes, places.reshape(-1).rechunk(-1), name.startswith("nan"))
             found = _interpolate(library, self, axes, ranks, interpolation, bits)

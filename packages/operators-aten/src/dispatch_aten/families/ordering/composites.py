@@ -106,8 +106,7 @@ def _mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Arr
 _INTERPOLATIONS: Final = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def check_quantile(name: str, self: Array, q: Array | float, interpolation: str) -> None:
-    """Refuse an array without elements, shares that are none, and an unknown interpolation, in torch's words."""
+def _check_quantile(name: str, self: Array, q: Array | float, interpolation: str) -> None:
     text = ""
     if not numel(self):
         text = "input tensor must be non-empty"
@@ -136,7 +135,7 @@ def _quantile(name: str) -> Callable[..., Array]:
     def kernel(
         self: Array, q: Array | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
     ) -> Array:
-        check_quantile(name, self, q, interpolation)
+        _check_quantile(name, self, q, interpolation)
         if isinstance(q, float):
             q = aten.new_full.default(self, (), q)
         count = ndim(self)
