@@ -287,7 +287,7 @@ def test_what_is_collected_is_said_once_counted_and_refused_above_the_limit(monk
     with pytest.warns(UserWarning, match=r"'aten::sort\.stable' collects 160 bytes .* line on one worker"):
         x.sort(0)
     x.sort(0)
-    assert device.collected()["aten::sort.stable"] == 320
+    assert device.collected_bytes()["aten::sort.stable"] == 320
     monkeypatch.setattr(device.settings, "collect_limit", 100)
     for call, operator in (
         (lambda: x.sort(0), "aten::sort.stable"),
@@ -298,3 +298,14 @@ def test_what_is_collected_is_said_once_counted_and_refused_above_the_limit(monk
         with pytest.raises(RuntimeError, match=rf"(?s)the limit is 100 bytes \({operator}\).*settings\.collect_limit"):
             call()
     assert x.sum().item() == pytest.approx(X.sum(), rel=1e-4)
+
+
+def test_a_graph_that_grows_without_end_is_said_once(monkeypatch):
+    from dispatch_backend_array_api import dask_cluster
+
+    monkeypatch.setattr(dask_cluster, "_has_warned", False)
+    monkeypatch.setattr(device.settings, "depth", 10)
+    x = on_dask(X, ((20, 20), (6,)))
+    with pytest.warns(UserWarning, match=r"waits for 1\d layers of operators.*put each step into a pipeline"):
+        x = ((((((x + 1) + 1) + 1) + 1) + 1) + 1 + 1 + 1 + 1) + 1
+    assert (x + 2).sum().item() == pytest.approx((X + 12).sum(), rel=1e-4)

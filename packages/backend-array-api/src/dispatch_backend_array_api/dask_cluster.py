@@ -24,6 +24,7 @@ import dask.array as da
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_core.tracebacks import warn_caller
 
 from .dask_chunks import shape_of
 from .dask_settings import settings
@@ -37,6 +38,7 @@ _depths: Final[dict[str, int]] = {}
 _KNOWN: Final = 1 << 16
 #: The names of arrays → the operators that made them.
 _operators: Final[dict[str, str]] = {}
+_has_warned = False
 #: Where the last cluster was that computed something.
 _addresses: Final[list[str]] = []
 _pool: ThreadPoolExecutor | None = None
@@ -296,9 +298,22 @@ def name_results(operator: str, kernel: Kernel) -> Kernel:
         for each in found if isinstance(found, tuple) else (found,):
             if isinstance(each, da.Array):
                 _operators[each.name] = operator
+                if len(each.dask.layers) > settings.depth:
+                    _warn_of_depth(len(each.dask.layers))
         return found
 
     return run
+
+
+def _warn_of_depth(count: int) -> None:
+    """Say once that a graph grows without end."""
+    global _has_warned
+    if not _has_warned:
+        _has_warned = True
+        warn_caller(
+            f"An array of the device 'dask' waits for {count:,} layers of operators, as where the steps of a training are eager:"
+            " put each step into a pipeline, or read a value now and then."
+        )
 
 
 def _find_operator(task: Any, array: Array) -> str | None:

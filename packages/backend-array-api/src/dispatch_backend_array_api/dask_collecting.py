@@ -31,10 +31,10 @@ _UNKNOWN: Final = 8 << 30
 _LITTLE: Final = 16 << 20
 
 
-def collected() -> dict[str, int]:
+def collected_bytes() -> dict[str, int]:
     """Return how many bytes each operator has collected, in this process or on one worker.
 
-    >>> type(collected())
+    >>> type(collected_bytes())
     <class 'dict'>
     """
     return dict(_counts.most_common())
@@ -91,7 +91,7 @@ def collect_on_host(operator: str) -> Kernel:
 
 @dc.KernelTraits(on_host=True)
 def run_on_host(op: Any, /, *args: Any, **options: Any) -> Any:
-    """Have the host compute any operator (a boxed kernel, for the device's fallback)."""
+    """Run any operator on the host (a boxed kernel, for the device's fallback)."""
     return collect_on_host(op.name)(*args, **options)
 
 

@@ -19,6 +19,8 @@ class ClusterSettings:
     small: int = 1 << 20
     #: For how many seconds a scheduler may be out of reach.
     patience: float = 10.0
+    #: How many layers of operators an array may wait for without a warning.
+    depth: int = 5_000
     #: The most bytes that an operator may collect in one place; None for a quarter of the memory of this machine, or of
     #: the smallest worker.
     collect_limit: int | None = None

@@ -27,9 +27,10 @@ def run_on_chunks(*chunks: Any, operator: str, args: tuple[Any, ...], options: A
     packet, _, overload = name.partition(".")
     op = getattr(getattr(getattr(dc.ops, namespace), packet), overload or "default")
     given = [np.asarray(chunks[each.place]) if isinstance(each, Hole) else each for each in args]
-    with dc.exclude_keys("Pipeline"):  # a program that computes in its own thread may have one open
-        found = op(*given, **dict(options))
-    return found if part is None else found[part]
+    found = op(*given, **dict(options))
+    # A program that computes in its own thread may have a pipeline open, which has recorded the call.
+    made = tuple([np.asarray(each) for each in found]) if isinstance(found, tuple) else np.asarray(found)
+    return made if part is None else made[part]
 
 
 def if_full_rank(residuals: Any, rank: Any, columns: int) -> Any:

@@ -21,7 +21,7 @@ from dispatch_aten.decompositions import EXPLICIT
 from dispatch_aten.shapes import RULES
 
 from ..dask_cluster import with_sizes
-from ..dask_collecting import collect, collect_on_host, limit
+from ..dask_collecting import collect, collect_on_host
 from ..library import Array, ArrayLibrary, Kernel
 from .blocks import if_full_rank
 from .hosted import run_whole
@@ -33,21 +33,16 @@ def _is_divided(matrix: Array) -> bool:
 
 
 def _as_column(operator: str, matrix: Array) -> Array:
-    """Return a matrix with more rows than columns in one column of chunks, which have twice as many rows as columns."""
+    """Return a matrix with more rows than columns in one column of chunks; see Note [Tall matrices]."""
     rows, columns = matrix.shape
     line = columns * matrix.dtype.itemsize
-    tallest = max(matrix.chunks[0])
-    if matrix.numblocks[1] > 1:
-        # A chunk with all columns has fewer rows, so that it stays as large as the chunks were.
-        tallest = max(tallest // matrix.numblocks[1], 1)
-        collect(
-            operator, min(tallest, rows) * line, "for a chunk with all columns on one worker", "choose fewer columns"
-        )
-    tallest = max(tallest, columns)
-    if columns * line > limit():
-        collect(operator, columns * line, "on one worker", "choose fewer columns")
-    wanted = {1: -1} if tallest == max(matrix.chunks[0]) else {0: min(tallest, rows), 1: -1}
-    matrix = matrix.rechunk(wanted)
+    before = max(matrix.chunks[0])
+    # A chunk with all columns has fewer rows, so that it stays as large as the chunks were; and so many that Dask can stack
+    # the triangles a few at a time.
+    tallest = min(max(before // matrix.numblocks[1], 2 * columns), rows)
+    if matrix.numblocks[1] > 1 or tallest > before:
+        collect(operator, tallest * line, "for a chunk with all columns on one worker", "choose fewer columns")
+        matrix = matrix.rechunk({0: tallest, 1: -1})
     sizes = tuple([size for size in matrix.chunks[0] if size])
     return matrix if sizes == matrix.chunks[0] else matrix.rechunk((sizes, matrix.chunks[1]))
 

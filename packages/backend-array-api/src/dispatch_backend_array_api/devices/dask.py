@@ -43,12 +43,12 @@ class DaskBackend(ArrayAPIBackend):
 
     @dc.hookimpl
     def dispatch_runtime(self) -> Any:
-        """Return the device's own interface: ``use_chunks``, ``settings`` and ``collected``."""
+        """Return the device's own interface: ``use_chunks``, ``settings`` and ``collected_bytes``."""
         return sys.modules[__name__]
 
 
 use_chunks: Final = dask_chunks.use_chunks
-collected: Final = dask_collecting.collected
+collected_bytes: Final = dask_collecting.collected_bytes
 backend: Final = array_api_backend(
     "dask",
     dask_chunks.Namespace(),
