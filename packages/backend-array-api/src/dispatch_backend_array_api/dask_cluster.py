@@ -311,8 +311,8 @@ def _warn_of_depth(count: int) -> None:
     if not _has_warned:
         _has_warned = True
         warn_caller(
-            f"An array of the device 'dask' waits for {count:,} layers of operators, as where the steps of a training are eager:"
-            " put each step into a pipeline, or read a value now and then."
+            f"An array of the device 'dask' waits for {count:,} layers of operators, as where the steps of a training are"
+            " eager: put each step into a pipeline, or read a value now and then."
         )
 
 
