@@ -108,10 +108,9 @@ def _own_memory() -> int:
     system = sys.modules.get("distributed.system")  # it knows the limits of containers
     if system is not None and system.MEMORY_LIMIT:
         return int(system.MEMORY_LIMIT)
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
+    if sys.platform == "win32":
         return _UNKNOWN
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _workers_memory() -> list[int]:
