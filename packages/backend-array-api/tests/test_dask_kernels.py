@@ -134,6 +134,28 @@ def test_counts_of_integers_are_those_of_the_cpu(chunks, kind):
     compare(lambda x, y: x[:, 0].bincount(y[:, 0]), chunks, values, Y)
 
 
+@settings(max_examples=8, deadline=None)
+@given(
+    chunks=chunkings(),
+    dim=st.sampled_from([None, 0, -1, (0, 1)]),
+    correction=st.sampled_from([None, 0, 1, 2.5]),
+    keepdim=st.booleans(),
+    double=st.booleans(),
+)
+def test_variances_are_those_of_the_cpu(chunks, dim, correction, keepdim, double):
+    values = (X + 100).astype(np.float64 if double else np.float32)
+    for function in (torchlike.var, torchlike.std):
+
+        def call(x, function=function):
+            return function(x, dim, correction=correction, keepdim=keepdim)
+
+        compare(call, chunks, values, rtol=1e-10 if double else 1e-4, atol=0)
+    ours, theirs = on_dask(X, chunks).requires_grad_(), torchlike.tensor(X).requires_grad_()
+    for x in (ours, theirs):
+        x.std(0).sum().backward()
+    np.testing.assert_allclose(ours.grad.cpu(), theirs.grad, rtol=1e-3, atol=1e-6)
+
+
 def test_bincount_reads_its_input_once_and_refuses_negative_values():
     read = []
     source = da.from_array(np.abs(INTEGERS[:, 0]), chunks=4)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..library import ArrayLibrary, Kernel
-from . import counting, factorizations, hosted, selection
+from . import counting, factorizations, hosted, moments, selection
 
 #: Operator → function of the library that makes its kernel.
 KERNELS: Final[dict[str, Callable[[ArrayLibrary], Kernel]]] = {
@@ -14,4 +14,5 @@ KERNELS: Final[dict[str, Callable[[ArrayLibrary], Kernel]]] = {
     **factorizations.KERNELS,
     **selection.KERNELS,
     **counting.KERNELS,
+    **moments.KERNELS,
 }
