@@ -306,10 +306,10 @@ def test_what_is_collected_is_said_once_counted_and_refused_above_the_limit(monk
 
     monkeypatch.setattr(dask_collecting, "_counts", type(dask_collecting._counts)())
     x = on_dask(X, ((10,) * 4, (3, 3)))
-    with pytest.warns(UserWarning, match=r"'aten::sort\.stable' collects 160 bytes .* line on one worker"):
+    with pytest.warns(UserWarning, match=r"'aten::sort\.stable' collects 640 bytes .* line on one worker"):
         x.sort(0)
     x.sort(0)
-    assert device.collected_bytes()["aten::sort.stable"] == 320
+    assert device.collected_bytes()["aten::sort.stable"] == 1280
     monkeypatch.setattr(device.settings, "collect_limit", 100)
     for call, operator in (
         (lambda: x.sort(0), "aten::sort.stable"),

@@ -102,32 +102,28 @@ def run_whole(
     """
     arrays, given = _split(args)
     with_sizes(arrays)
-    last = [tuple(range(-core, 0)) for core in cores]
-    inputs = list(axes)[: len(arrays)] or last
-    whole = sum(
-        prod(array.shape[axis] for axis in own) * array.dtype.itemsize
-        for array, own in zip(arrays, inputs, strict=True)
-    )
-    if any(array.numblocks[axis] > 1 for array, own in zip(arrays, inputs, strict=True) for axis in own):
-        collect(f"aten::{name}", whole, "for each matrix or line on one worker", "choose smaller ones")
     batch = max(array.ndim - core for array, core in zip(arrays, cores, strict=True))
+    inputs = list(axes)[: len(arrays)] or [range(-core, 0) for core in cores]
+    outputs = list(axes)[len(arrays) :] or [range(batch, len(meta.shape)) for meta in metas]
+    many, dtypes = len(metas) > 1, [np.dtype(library.dtype(meta.dtype)) for meta in metas]
+    if any(array.numblocks[axis] > 1 for array, own in zip(arrays, inputs, strict=True) for axis in own):
+        parts = [
+            *((array.shape, array.dtype, own) for array, own in zip(arrays, inputs, strict=True)),
+            *((meta.shape, dtype, own) for meta, dtype, own in zip(metas, dtypes, outputs, strict=True)),
+        ]
+        whole = sum(prod(shape[axis] for axis in own) * dtype.itemsize for shape, dtype, own in parts)
+        collect(f"aten::{name}", whole, "for each matrix or line on one worker", "choose smaller ones")
     sizes: dict[str, int] = {}
-    sides = []
-    for number, (array, own) in enumerate(zip(arrays, inputs, strict=True)):
-        names = [f"i{number}x{place}" for place in range(len(own))]
-        sizes.update({each: array.shape[axis] for each, axis in zip(names, own, strict=True)})
-        sides.append(f"({','.join(names)})")
-    results = []
-    for number, meta in enumerate(metas):
-        own = list(axes)[len(arrays) + number] if axes else range(batch, len(meta.shape))
-        names = [f"o{number}x{place}" for place in range(len(own))]
-        sizes.update({each: meta.shape[axis] for each, axis in zip(names, own, strict=True)})
-        results.append(f"({','.join(names)})")
-    many = len(metas) > 1
-    dtypes = [library.dtype(meta.dtype) for meta in metas]
+    sides: list[list[str]] = [[], []]
+    both = (("i", zip(arrays, inputs, strict=True)), ("o", zip(metas, outputs, strict=True)))
+    for side, (letter, ends) in zip(sides, both, strict=True):
+        for number, (each, own) in enumerate(ends):
+            names = [f"{letter}{number}x{place}" for place in range(len(own))]
+            sizes.update({size: each.shape[axis] for size, axis in zip(names, own, strict=True)})
+            side.append(f"({','.join(names)})")
     found = da.apply_gufunc(
         run_on_chunks,
-        f"{','.join(sides)}->{','.join(results)}",
+        f"{','.join(sides[0])}->{','.join(sides[1])}",
         *arrays,
         axes=[*map(tuple, axes)] or None,
         output_sizes=sizes,
