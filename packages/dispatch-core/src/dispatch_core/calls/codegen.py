@@ -395,10 +395,11 @@ class Inlined:
     """The source lines contributed by another module, for a signature that may be adapted, and their constants.
 
     ``either`` are the keys that may be or not be among those of the arguments, without which the lines mean the same.
-    ``deferral`` is the spec by which the compiled front of calls records a call, where the lines do nothing else.
+    ``deferral`` is the spec by which the compiled front of calls records a call, ``step`` that by which it hands one to a
+    mode, where the lines do nothing else.
     """
 
-    __slots__ = ("constants", "deferral", "either", "lines")
+    __slots__ = ("constants", "deferral", "either", "lines", "step")
 
     def __init__(
         self,
@@ -406,8 +407,10 @@ class Inlined:
         constants: dict[str, Any],
         either: int,
         deferral: dict[str, Any] | None = None,
+        step: dict[str, Any] | None = None,
     ) -> None:
-        self.lines, self.constants, self.either, self.deferral = lines, constants, either, deferral
+        self.lines, self.constants, self.either = lines, constants, either
+        self.deferral, self.step = deferral, step
 
 
 def make_inlined_runner(entry: OperatorEntry, signature: CallSignature, inlined: Inlined) -> Runner:
