@@ -415,9 +415,26 @@ class Inlined:
 
 def make_inlined_runner(entry: OperatorEntry, signature: CallSignature, inlined: Inlined) -> Runner:
     """Return a runner made of another module's source lines, which a caller can run in its place."""
+    return entry.tables.keep_traits(_compile_lines(signature, inlined), RunnerTraits(inlined=inlined))
+
+
+def make_late_inlined_runner(entry: OperatorEntry, signature: CallSignature, first: Runner, inlined: Inlined) -> Runner:
+    """Return the same, in whose place ``first`` serves the first calls."""
+    traits = RunnerTraits()
+
+    def make() -> Runner:
+        made = _compile_lines(signature, inlined)
+        traits.inlined = inlined
+        entry.specialize_for_runner(run)
+        return made
+
+    run = LazyFunction(make, first_calls=lambda args, _: (first, args, False), is_inside=True).function
+    return entry.tables.keep_traits(run, traits)
+
+
+def _compile_lines(signature: CallSignature, inlined: Inlined) -> Runner:
     source = runner_source(signature, ["__c = __context()", *inlined.lines(signature)])
-    run = _compile(source, "recorder", dict(inlined.constants), signature)
-    return entry.tables.keep_traits(run, RunnerTraits(inlined=inlined))
+    return _compile(source, "recorder", dict(inlined.constants), signature)
 
 
 def _constants(signature: CallSignature) -> dict[str, Any]:

@@ -234,7 +234,7 @@ def _generate(
         "refuse": refuse,
         "accept": accept,
         "op": op,
-        "tensor": frontend.tensor_type if is_fresh else None,
+        "tensor": frontend.tensor_type if frontend is not None and is_fresh else None,
         "left_out": tuple(defaults),
     }
     return make_inlined_runner(op._entry, signature, Inlined(lines, constants, 0, step=step))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from .._record import replace
 from ..arrays.owners import WAITING, is_tensor
 from ..bookkeeping.origins import Origin
 from ..caches import keep
+from ..calls.codegen import Inlined, make_late_inlined_runner
 from ..calls.reference import arguments_mask, unchecked_mask
+from ..calls.signature import CallSignature
 from ..calls.traits import Runner
 from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
 from ..keys import context
@@ -196,6 +199,31 @@ def fast_redispatch(op: OperatorLike, keyset: KeysetLike, *, registry: Registry 
     """
     entry = as_overload(op, registry)._entry
     return entry.registry.engine.make_fast_redispatch(entry, as_mask(keyset))
+
+
+def make_inlined_kernel(
+    op: OperatorLike,
+    first: Runner,
+    lines: Callable[[Sequence[str]], Sequence[str]],
+    constants: dict[str, Any],
+) -> Runner:
+    """Return a kernel for ``kernel_factory`` made of source lines, which calls under masks may have in their own code.
+
+    ``first`` is the same kernel, which serves the first calls. ``lines`` gives the source for the names of all arguments, in
+    the schema's order; each way through it returns. The names of ``constants`` begin with two underscores, and so do those
+    of variables: b, c, d, i, p, r, t, x; ``__c`` holds the context's masks. See Note [Constants of code] in `calls.emit`.
+    """
+    entry = as_overload(op)._entry
+    signature = entry.signature
+    if signature is None or not signature.is_specializable:
+        return first
+
+    def write(spelled: CallSignature) -> Sequence[str]:
+        return lines([each.word for each in spelled.parameters])
+
+    return make_late_inlined_runner(
+        entry, signature, first, Inlined(write, {"__context": context.current, **constants}, 0)
+    )
 
 
 def find_composite(op: OperatorLike, key: KeyLike) -> Runner | None:

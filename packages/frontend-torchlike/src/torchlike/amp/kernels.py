@@ -13,7 +13,7 @@ their functional ones, which may stand on a list.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any, ClassVar, Final
 
@@ -21,6 +21,7 @@ import dispatch_core as dc
 from dispatch_aten.decompositions import IMPLICIT, composite_kernels
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32
 from dispatch_aten.operators import ATEN_BY_NAME
+from dispatch_core.calls import indent
 from dispatch_core.frontends import (
     call_signature,
     current_masks,
@@ -28,6 +29,7 @@ from dispatch_core.frontends import (
     find_composite,
     included_mask,
     keep_in_code,
+    make_inlined_kernel,
     reset_masks,
     run_outside,
     set_masks,
@@ -78,7 +80,8 @@ class OperatorCasts:
     castable: ClassVar[frozenset[ScalarType]] = CASTABLE
 
     def __init__(self, op: Any, keyset: Any, key: DispatchKey) -> None:
-        self.op, self.key = op, key
+        self.op, self.key, self._own_masks = op, key, (key.value, 0)
+        self._to_copy = dc.ops.aten._to_copy.default
         self.below = (keyset.mask | keyset.marker) & ~key.value
         #: A cast may have another layout than its tensor.
         has_layouts = bool(keyset.mask & LAYOUTS)
@@ -101,8 +104,20 @@ class OperatorCasts:
         self._is_plain = bool(arrays) and not keyset.mask & (LAYOUTS | ~(ARRAYS | AUTOGRAD | key.value))
         #: Whether nothing tells two casts of one tensor from one: no layer sees them, and their gradients are not added.
         self._joins_casts = self._is_plain and not keyset.mask & AUTOGRAD
+        self.constants: dict[str, Any] = {"__below": self.run}
         if self._is_plain and find_composite(op, "CompositeImplicitAutograd") is not None:
+            self.constants |= {"__op": op, "__own": self._own_masks, "__set": set_masks, "__reset": reset_masks}
             self.run = _bind_plainly(op, key.value, self.run)
+
+    def write_run(self, words: Sequence[str]) -> list[str]:
+        """Return the lines that run what is below."""
+        lines = [f"return __below({', '.join(words)})"]
+        if "__op" not in self.constants:
+            return lines
+        pairs = zip(words, self.arguments, strict=True)
+        given = ", ".join(f"{each.name}={word}" if each.kwarg_only else word for word, each in pairs)
+        plainly = ["__t = __set[None]", "try:", f"    return __op({given})", "finally:", "    __reset(__t)"]
+        return ["if __c == __own:", *indent(plainly), *lines]
 
     def is_eligible(self, value: Any) -> bool:
         """Return whether an argument may be cast: see Note [Tensors that autocast casts]."""
@@ -123,36 +138,35 @@ class OperatorCasts:
     def cast_all(self, values: tuple[Any, ...], dtype: ScalarType) -> Any:
         """Return the arguments with the eligible ones cast."""
         made: list[Any] | None = None
-        kept: CastCache | None = None
         last = cast = None
         for index in self.tensors:
             value = values[index]
-            if value is None or value.dtype is dtype:
+            if value is None or (own := value.dtype) is dtype:
                 continue
             if made is None:
-                made, kept = list(values), self._find_cache()
+                made = list(values)
             if value is not last or not self._joins_casts:
-                last, cast = value, self._cast(value, dtype, kept)
+                last, cast = value, self._cast(value, own, dtype)
             made[index] = cast
         if self.lists:
-            made, kept = made or list(values), self._find_cache()
+            made = made or list(values)
             for index in self.lists:
                 made[index] = [
-                    each if each is None or each.dtype is dtype else self._cast(each, dtype, kept)
+                    each if each is None or (own := each.dtype) is dtype else self._cast(each, own, dtype)
                     for each in made[index]
                 ]
         return made or values
 
-    def _cast(self, value: Any, dtype: ScalarType, kept: CastCache | None) -> Any:
-        """Return an argument of another dtype in ``dtype``, if it may be cast; a leaf's cast is kept."""
+    def _cast(self, value: Any, own: ScalarType, dtype: ScalarType) -> Any:
+        """Return an argument of the dtype ``own`` in another one, if it may be cast; a leaf's cast is kept."""
+        kept = self._find_cache() if own is float32 and self._watchers and value.requires_grad else None
         if kept is not None:
             found = kept.find(value, dtype, current_session() if self._is_recorded else None)
             if found is not None:
                 return found
-        if not self.is_eligible(value):
+        if own not in self.castable or not (self._is_alone or self.is_eligible(value)):
             return value
-        is_leaf = value.dtype is float32 and value.requires_grad and value.is_leaf and not value._is_view()
-        if kept is not None and is_leaf:
+        if kept is not None and value.is_leaf and not value._is_view():
             return kept.cast(value, dtype, self._convert)
         return self._convert(value, dtype)
 
@@ -165,17 +179,14 @@ class OperatorCasts:
 
     def _find_cache(self) -> CastCache | None:
         """Return the casts that are kept here; None where none are."""
-        if not self._watchers:
-            return None
         nesting = current_nesting()
         return nesting.cache if nesting is not None and nesting.depth > 0 and current_autocast().cache_enabled else None
 
     def _convert(self, value: Any, dtype: ScalarType) -> Any:
-        masks = current_masks()
-        if self._is_plain and masks is not None and masks[0] == self.key.value and not masks[1]:
+        if self._is_plain and current_masks() == self._own_masks:
             token = set_masks[None]
             try:
-                return dc.ops.aten._to_copy.default(value, dtype=dtype)
+                return self._to_copy(value, dtype=dtype)
             finally:
                 reset_masks(token)
         mask = self.below | included_mask() & self._watchers
@@ -183,7 +194,7 @@ class OperatorCasts:
             mask = mask & ~_OF_ARGUMENT | dc.apply_masks(value._dispatch_mask).mask & _OF_ARGUMENT
         convert = self._conversions.get(mask)
         if convert is None:
-            convert = self._conversions[mask] = dc.fast_redispatch(dc.ops.aten._to_copy.default, mask)
+            convert = self._conversions[mask] = dc.fast_redispatch(self._to_copy, mask)
         return convert(value, dtype, None, None, None, False, None)
 
 
@@ -294,22 +305,62 @@ def _make_policy_kernel(key: DispatchKey, policy: str, op: Any, keyset: Any) -> 
     if keyset.marker != frontend.marker or (arrays and not arrays & backend_arrays(key.backend)):
         # Raw arrays, another frontend's tensors, and other devices'.
         return call.run
-    run, act, devices = call.run, _POLICIES[policy], DEVICES
-    casts_all, is_fp32, tensors = act in (_lower_precision_fp, _fp32) and not call.lists, act is _fp32, call.tensors
+    run, act, device = call.run, _POLICIES[policy], DEVICES[key]
 
     def kernel(*values: Any) -> Any:
         choices = current_autocast()
-        if choices is None or (dtype := choices.active.get(devices[key])) is None:
-            return run(*values)
-        if casts_all:  # nothing to cast is found here, without further calls
-            dtype = float32 if is_fp32 else dtype
-            for index in tensors:
-                if (value := values[index]) is not None and value.dtype is not dtype:
-                    return act(call, values, dtype)
+        if choices is None or (dtype := choices.active.get(device)) is None:
             return run(*values)
         return act(call, values, dtype)
 
-    return kernel
+    constants = {"__choices": current_autocast, "__device": device, "__act": act, "__call": call, "__float32": float32}
+    constants |= {"__all": call.run, "__cast": call.cast_all, **call.constants}
+    return make_inlined_kernel(op, kernel, partial(_write_kernel, call, policy), constants)
+
+
+def _write_kernel(call: OperatorCasts, policy: str, words: Sequence[str]) -> list[str]:
+    """Return the lines of a kernel, which find out themselves that nothing is to be cast."""
+    tensors = [(words[index], call.arguments[index].type) for index in call.tensors]
+    lists = [words[index] for index in call.lists]
+    run, given = call.write_run(words), "".join(f"{word}, " for word in words)
+    lines = [
+        "__b = __choices()",
+        "__d = None if __b is None else __b.active.get(__device)",
+        "if __d is None:",
+        *indent(run),
+    ]
+    if policy in ("lower_precision_fp", "fp32") and not lists:
+        wanted = "__float32" if policy == "fp32" else "__d"
+        lines += [f"if {_write_test(tensors, wanted)}:", *indent(run)]
+        return [*lines, f"return __all(*__cast(({given}), {wanted}))"]
+    if policy == "promote" and tensors and not lists:
+        first, *others = tensors
+        lines += [
+            f"__x = {first[0]}.dtype",
+            f"if (__x is __d or __x is __float32) and {_write_test(others, '__x')}:",
+            *indent(run),
+        ]
+    elif policy == "promote" and len(lists) == 1 and not tensors:
+        items = lists[0]
+        loop = [
+            f"for __i in {items}:",
+            "    if __i is None or __i.dtype is not __x:",
+            "        break",
+            "else:",
+            *indent(run),
+        ]
+        lines += [f"if {items} and {items}[0] is not None:", f"    __x = {items}[0].dtype"]
+        lines += ["    if __x is __d or __x is __float32:", *indent(indent(loop))]
+    return [*lines, f"return __act(__call, ({given}), __d)"]
+
+
+def _write_test(tensors: Sequence[tuple[str, Any]], wanted: str) -> str:
+    """Return the test whether all tensors that are given are of one dtype."""
+    tests = []
+    for word, kind in tensors:
+        test = f"{word}.dtype is {wanted}"
+        tests.append(f"({word} is None or {test})" if str(kind).endswith("?") else test)
+    return " and ".join(tests) or "True"
 
 
 def _make_passing_kernel(key: DispatchKey, op: Any, keyset: Any) -> Callable[..., Any]:
