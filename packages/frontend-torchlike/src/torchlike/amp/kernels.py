@@ -13,7 +13,7 @@ their functional ones, which may stand on a list.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from typing import Any, ClassVar, Final
 
@@ -21,7 +21,6 @@ import dispatch_core as dc
 from dispatch_aten.decompositions import IMPLICIT, composite_kernels
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16, float32
 from dispatch_aten.operators import ATEN_BY_NAME
-from dispatch_core.calls import indent
 from dispatch_core.frontends import (
     call_signature,
     current_masks,
@@ -41,6 +40,7 @@ from ..tensors.tensor import frontend
 from . import policies
 from .cast_cache import CastCache
 from .device_keys import DEVICES, KEYS
+from .kernel_lines import write_kernel
 
 #: The mark of shared memory in a schema: ``Tensor(a)``.
 _ALIAS: Final = re.compile(r"\(.*?\)")
@@ -81,8 +81,9 @@ class OperatorCasts:
 
     def __init__(self, op: Any, keyset: Any, key: DispatchKey) -> None:
         self.op, self.key, self._own_masks = op, key, (key.value, 0)
-        self._to_copy = dc.ops.aten._to_copy.default
+        self._to_copy: Any = dc.ops.aten._to_copy.default
         self.below = (keyset.mask | keyset.marker) & ~key.value
+        self._copy_below = dc.fast_redispatch(self._to_copy, self.below)
         #: A cast may have another layout than its tensor.
         has_layouts = bool(keyset.mask & LAYOUTS)
         self.run = self._run_by_arguments if has_layouts else dc.fast_redispatch(op, self.below)
@@ -99,25 +100,33 @@ class OperatorCasts:
         self._conversions: dict[int, Callable[..., Any]] = {}
         #: A level of a transform names no device, and its results of a leaf are its own: it sees and keeps no cast.
         self._watchers = _WATCHERS if arrays else 0
+        #: The keys of tensors of which a cast may be kept.
+        self._leaves = int(AUTOGRAD) if arrays else 0
         self._is_recorded = bool(keyset.mask & DispatchKey.Pipeline)
         #: Whether only keys of arrays and their history are below: without masks, calls there are ordinary ones.
         self._is_plain = bool(arrays) and not keyset.mask & (LAYOUTS | ~(ARRAYS | AUTOGRAD | key.value))
         #: Whether nothing tells two casts of one tensor from one: no layer sees them, and their gradients are not added.
-        self._joins_casts = self._is_plain and not keyset.mask & AUTOGRAD
-        self.constants: dict[str, Any] = {"__below": self.run}
-        if self._is_plain and find_composite(op, "CompositeImplicitAutograd") is not None:
-            self.constants |= {"__op": op, "__own": self._own_masks, "__set": set_masks, "__reset": reset_masks}
+        self.joins_casts = self._is_plain and not keyset.mask & AUTOGRAD
+        self.runs_plainly = self._is_plain and find_composite(op, "CompositeImplicitAutograd") is not None
+        self.constants = {
+            "__call": self,
+            "__op": op,
+            "__own": self._own_masks,
+            "__below": self.run,
+            "__cast": self._cast_without_history
+            if self.joins_casts and self._is_alone and not self._is_mixed
+            else self._cast,
+            "__set": set_masks,
+            "__reset": reset_masks,
+            "__choices": current_autocast,
+            "__float32": float32,
+        }
+        if self.runs_plainly:
             self.run = _bind_plainly(op, key.value, self.run)
 
-    def write_run(self, words: Sequence[str]) -> list[str]:
-        """Return the lines that run what is below."""
-        lines = [f"return __below({', '.join(words)})"]
-        if "__op" not in self.constants:
-            return lines
-        pairs = zip(words, self.arguments, strict=True)
-        given = ", ".join(f"{each.name}={word}" if each.kwarg_only else word for word, each in pairs)
-        plainly = ["__t = __set[None]", "try:", f"    return __op({given})", "finally:", "    __reset(__t)"]
-        return ["if __c == __own:", *indent(plainly), *lines]
+    def is_optional(self, index: int) -> bool:
+        """Return whether an argument may be None."""
+        return str(self.arguments[index].type).endswith("?")
 
     def is_eligible(self, value: Any) -> bool:
         """Return whether an argument may be cast: see Note [Tensors that autocast casts]."""
@@ -145,7 +154,7 @@ class OperatorCasts:
                 continue
             if made is None:
                 made = list(values)
-            if value is not last or not self._joins_casts:
+            if value is not last or not self.joins_casts:
                 last, cast = value, self._cast(value, own, dtype)
             made[index] = cast
         if self.lists:
@@ -159,16 +168,22 @@ class OperatorCasts:
 
     def _cast(self, value: Any, own: ScalarType, dtype: ScalarType) -> Any:
         """Return an argument of the dtype ``own`` in another one, if it may be cast; a leaf's cast is kept."""
-        kept = self._find_cache() if own is float32 and self._watchers and value.requires_grad else None
+        kept = self._find_cache() if own is float32 and value._dispatch_mask & self._leaves else None
         if kept is not None:
             found = kept.find(value, dtype, current_session() if self._is_recorded else None)
             if found is not None:
                 return found
         if own not in self.castable or not (self._is_alone or self.is_eligible(value)):
             return value
-        if kept is not None and value.is_leaf and not value._is_view():
+        if kept is not None and value.requires_grad and value.is_leaf and not value._is_view():
             return kept.cast(value, dtype, self._convert)
         return self._convert(value, dtype)
+
+    def _cast_without_history(self, value: Any, own: ScalarType, dtype: ScalarType) -> Any:
+        """Do the same where no call below is recorded, for less: of tensors that need no gradient no cast is kept."""
+        if value._dispatch_mask & AUTOGRAD or current_masks() != self._own_masks:
+            return self._cast(value, own, dtype)
+        return self._copy_below(value, dtype, None, None, None, False, None) if own in self.castable else value
 
     def _run_by_arguments(self, *values: Any) -> Any:
         held = 0
@@ -313,54 +328,8 @@ def _make_policy_kernel(key: DispatchKey, policy: str, op: Any, keyset: Any) -> 
             return run(*values)
         return act(call, values, dtype)
 
-    constants = {"__choices": current_autocast, "__device": device, "__act": act, "__call": call, "__float32": float32}
-    constants |= {"__all": call.run, "__cast": call.cast_all, **call.constants}
-    return make_inlined_kernel(op, kernel, partial(_write_kernel, call, policy), constants)
-
-
-def _write_kernel(call: OperatorCasts, policy: str, words: Sequence[str]) -> list[str]:
-    """Return the lines of a kernel, which find out themselves that nothing is to be cast."""
-    tensors = [(words[index], call.arguments[index].type) for index in call.tensors]
-    lists = [words[index] for index in call.lists]
-    run, given = call.write_run(words), "".join(f"{word}, " for word in words)
-    lines = [
-        "__b = __choices()",
-        "__d = None if __b is None else __b.active.get(__device)",
-        "if __d is None:",
-        *indent(run),
-    ]
-    if policy in ("lower_precision_fp", "fp32") and not lists:
-        wanted = "__float32" if policy == "fp32" else "__d"
-        lines += [f"if {_write_test(tensors, wanted)}:", *indent(run)]
-        return [*lines, f"return __all(*__cast(({given}), {wanted}))"]
-    if policy == "promote" and tensors and not lists:
-        first, *others = tensors
-        lines += [
-            f"__x = {first[0]}.dtype",
-            f"if (__x is __d or __x is __float32) and {_write_test(others, '__x')}:",
-            *indent(run),
-        ]
-    elif policy == "promote" and len(lists) == 1 and not tensors:
-        items = lists[0]
-        loop = [
-            f"for __i in {items}:",
-            "    if __i is None or __i.dtype is not __x:",
-            "        break",
-            "else:",
-            *indent(run),
-        ]
-        lines += [f"if {items} and {items}[0] is not None:", f"    __x = {items}[0].dtype"]
-        lines += ["    if __x is __d or __x is __float32:", *indent(indent(loop))]
-    return [*lines, f"return __act(__call, ({given}), __d)"]
-
-
-def _write_test(tensors: Sequence[tuple[str, Any]], wanted: str) -> str:
-    """Return the test whether all tensors that are given are of one dtype."""
-    tests = []
-    for word, kind in tensors:
-        test = f"{word}.dtype is {wanted}"
-        tests.append(f"({word} is None or {test})" if str(kind).endswith("?") else test)
-    return " and ".join(tests) or "True"
+    constants = {"__device": device, "__act": act, **call.constants}
+    return make_inlined_kernel(op, kernel, partial(write_kernel, call, policy), constants)
 
 
 def _make_passing_kernel(key: DispatchKey, op: Any, keyset: Any) -> Callable[..., Any]:
@@ -406,7 +375,7 @@ class _CompositeCasts(OperatorCasts):
 
     def __init__(self, op: Any, keyset: Any, key: DispatchKey, composite: Callable[..., Any]) -> None:
         super().__init__(op, keyset, key)
-        self.run, self._watchers = composite, 0
+        self.run, self._watchers, self._leaves = composite, 0, 0
 
     def _convert(self, value: Any, dtype: ScalarType) -> Any:
         return dc.ops.aten._to_copy.default(value, dtype=dtype)
