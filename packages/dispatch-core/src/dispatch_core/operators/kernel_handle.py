@@ -212,6 +212,21 @@ def make_inlined_kernel(
     ``first`` is the same kernel, which serves the first calls. ``lines`` gives the source for the names of all arguments, in
     the schema's order; each way through it returns. The names of ``constants`` begin with two underscores, and so do those
     of variables: b, c, d, i, p, r, t, x; ``__c`` holds the context's masks. See Note [Constants of code] in `calls.emit`.
+
+    >>> from dispatch_core import Library, fast_redispatch, include_keys, kernel_factory, registry
+    >>> library = Library("inlined_demo", "DEF")
+    >>> _ = library.define("scale(int x, *, int by=2) -> int")
+    >>> _ = library.impl("scale", lambda x, *, by: x * by, "CompositeExplicitAutograd")
+    >>> def make(op, keyset):
+    ...     down = fast_redispatch(op, keyset - "Tracer")
+    ...     def write(words):
+    ...         return [f"return __below({', '.join(words)}) + 1"]
+    ...     return make_inlined_kernel(op, lambda x, by: down(x, by) + 1, write, {"__below": down})
+    >>> _ = library.impl("scale", kernel_factory(make, in_order=True), "Tracer")
+    >>> with include_keys("Tracer"):
+    ...     {registry.ops.inlined_demo.scale(20) for _ in range(20)}
+    {41}
+    >>> library.close()
     """
     entry = as_overload(op)._entry
     signature = entry.signature
