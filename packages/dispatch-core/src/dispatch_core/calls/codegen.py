@@ -424,7 +424,7 @@ def make_late_inlined_runner(entry: OperatorEntry, signature: CallSignature, fir
 
     def make() -> Runner:
         made = _compile_lines(signature, inlined)
-        traits.inlined = inlined
+        traits.offer(inlined)
         entry.specialize_for_runner(run)
         return made
 
