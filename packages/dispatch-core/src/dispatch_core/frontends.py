@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from .arrays.types import ArrayType, Availability
     from .calls.signature import CallSignature
     from .layers.layout_calls import call_converted
-    from .operators.kernel_handle import find_composite, find_functional
+    from .operators.kernel_handle import find_composite, find_functional, make_inlined_kernel
     from .operators.overloads import OpOverload
     from .operators.registration import registers_for_callers
     from .pipelines import (
@@ -147,6 +147,7 @@ __all__ = [
     "lend",
     "look_for_classes",
     "make_backward",
+    "make_inlined_kernel",
     "make_items",
     "make_lending",
     "make_question",
@@ -182,6 +183,7 @@ _LATE = {
     "call_converted": ".layers.layout_calls",
     "find_composite": ".operators.kernel_handle",
     "find_functional": ".operators.kernel_handle",
+    "make_inlined_kernel": ".operators.kernel_handle",
     "registers_for_callers": ".operators.registration",
     "CapturePart": ".pipelines",
     "Finish": ".pipelines",
