@@ -190,6 +190,7 @@ from .values.qschemes import per_channel_symmetric as per_channel_symmetric
 from .values.qschemes import per_tensor_affine as per_tensor_affine
 from .values.qschemes import per_tensor_symmetric as per_tensor_symmetric
 from .values.qschemes import qscheme as qscheme
+from .ao import quantization as quantization
 from . import quantized as quantized
 from .quantized.construction import _empty_affine_quantized as _empty_affine_quantized
 from .quantized.construction import _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized
@@ -208,6 +209,7 @@ from .quantized.methods import q_zero_point as q_zero_point
 from .quantized.methods import quantized_max_pool1d as quantized_max_pool1d
 from .quantized.methods import quantized_max_pool2d as quantized_max_pool2d
 from .quantized.methods import quantized_max_pool3d as quantized_max_pool3d
+from .values.script_objects import ScriptObject as ScriptObject
 from .values.layouts import jagged as jagged
 from .values.layouts import sparse_bsc as sparse_bsc
 from .values.layouts import sparse_bsr as sparse_bsr
@@ -1448,6 +1450,7 @@ __all__ = [
     "IntTensor",
     "LongTensor",
     "OutOfMemoryError",
+    "ScriptObject",
     "ShortTensor",
     "Size",
     "Stream",

@@ -18,6 +18,10 @@ from . import uninitialized as uninitialized
 from . import _reduction as _reduction
 from . import attention as attention
 from . import common_types as common_types
+from torchlike.ao.nn import intrinsic as intrinsic
+from torchlike.ao.nn import qat as qat
+from torchlike.ao.nn import quantizable as quantizable
+from torchlike.ao.nn import quantized as quantized
 from . import utils as utils
 from .modules.activation import CELU as CELU
 from .modules.activation import ELU as ELU
