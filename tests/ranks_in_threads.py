@@ -113,6 +113,7 @@ class ThreadMesh(DeviceMesh):
 
     def __init__(self, ranks: Any, rank: int, names: Any = None) -> None:
         Mesh.__init__(self, "cpu", ranks, mesh_dim_names=names, rank=rank)
+        self._key = *self._key, "threads"  # equal to no mesh of processes: plans are kept by their meshes
 
     def get_group(self, mesh_dim: Any = None) -> Any:
         """Return the group of threads along a dimension."""

@@ -32,6 +32,7 @@ setup(
                     "lending",
                     "recording",
                     "pipelines",
+                    "modes",
                     "guards",
                     "questions",
                     "backward",

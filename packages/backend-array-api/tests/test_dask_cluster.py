@@ -8,6 +8,7 @@ import signal
 import time
 from pathlib import Path
 
+import dask.array as da
 import numpy as np
 import pytest
 
@@ -18,6 +19,7 @@ from torchlike import nn, optim
 
 distributed = pytest.importorskip("distributed")
 EXAMPLE = next(path for folder in Path(__file__).parents for path in folder.glob("examples/train_on_a_cluster.py"))
+JOBS = next(path for folder in Path(__file__).parents for path in folder.glob("benchmarks/dask_jobs.py"))
 
 
 def start(workers, **options):
@@ -45,12 +47,17 @@ def client(cluster):
         yield client
 
 
-@pytest.fixture(scope="module")
-def example():
-    spec = importlib.util.spec_from_file_location("train_on_a_cluster", EXAMPLE)
+def load(path):
+    """Return a script as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def example():
+    return load(EXAMPLE)
 
 
 def lose_a_worker(client):
@@ -165,6 +172,50 @@ def test_an_error_of_a_chunk_is_one_of_the_operator_and_names_it(client):
     assert x.sum().item() == 12
 
 
+def test_jobs_on_tall_matrices_are_right(client):
+    jobs = load(JOBS)
+    found = jobs.run_jobs(client, 20_000, 20, 1_000)
+    assert set(found) == set(jobs.JOBS)
+
+
+def test_the_chunks_of_a_value_are_read_one_by_one(client):
+    x = torchlike.rand(1000, 7, device="dask", chunks=(100, 3))
+    with torchlike.pipeline():
+        kept = x * 2
+    values = kept.cpu()
+    assert values.shape == (1000, 7)
+    assert (values / 2).sum().item() == pytest.approx(x.sum().item(), rel=1e-5)
+    ran = client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks])
+    assert not [key for key in ran if "finalize" in key]
+
+
+def test_a_cancelled_value_is_said_to_be_cancelled(client):
+    with torchlike.pipeline():
+        kept = torchlike.ones(1000, device="dask", chunks=100) * 2
+    client.cancel(distributed.futures_of(array_of(kept)))
+    for use in (lambda: kept.sum().item(), kept.tolist):
+        with pytest.raises(
+            dc.BackendError, match=r"(?s)Dask has cancelled a computation.*the program cancels a future"
+        ):
+            use()
+    assert torchlike.ones(10, device="dask").sum().item() == 10
+
+
+def test_an_operator_whose_workers_die_is_named(client):
+    def die(block):
+        if block.size:
+            os._exit(9)  # as a worker ends that takes too much memory
+        return block
+
+    values = da.ones((10, 2), chunks=5, dtype=np.float32).map_blocks(die, dtype=np.float32, meta=np.empty((0, 0), "f4"))
+    x = dc.wrap_like(torchlike.ones(1, device="dask"), values)
+    with pytest.raises(
+        dc.BackendError, match=r"(?s)workers died while they computed aten::cumsum \(task .*more memory"
+    ):
+        x.erf().cumsum(0).tolist()
+    assert torchlike.ones(10, device="dask").sum().item() == 10
+
+
 def test_a_scheduler_that_is_gone_is_one_error_that_names_its_address(monkeypatch):
     from dispatch_backend_array_api.devices.dask import settings
 
@@ -191,6 +242,6 @@ def test_a_scheduler_that_is_gone_is_one_error_that_names_its_address(monkeypatc
             cluster.close(timeout=2)
         # Without its scheduler it may not come to an end by itself, and warns when it is collected.
         cluster.status = distributed.Status.closed
-    monkeypatch.setattr("dispatch_backend_array_api.dask_cluster._client", lambda: None)  # other tests may have one
+    monkeypatch.setattr("dispatch_backend_array_api.dask_cluster.find_client", lambda: None)  # other tests may have one
     with pytest.raises(dc.BackendError, match=f"no client now, and the cluster at {address} held these arrays"):
         (total + 1).item()

@@ -52,7 +52,7 @@ def library():
 
 def test_the_core_takes_the_extension_that_is_built():
     assert native.find_front() is front
-    assert front.LAYOUT == native.LAYOUT == 10
+    assert front.LAYOUT == native.LAYOUT == 11
     assert native.describe_front() == (True, "the compiled front of dispatch-calls-native is on")
 
 

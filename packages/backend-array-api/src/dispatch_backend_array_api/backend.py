@@ -19,6 +19,9 @@ Planner: TypeAlias = Callable[[Program], Iterable[PlannedStep] | None]
 class ArrayAPIBackend:
     """The hooks of a device whose arrays follow the standard; ``array_api_backend`` makes one."""
 
+    #: As in ``BackendInfo``: the host computes what the library lacks.
+    fallback: str | tuple[str, ...] = "host"
+
     def __init__(
         self,
         library: ArrayLibrary,
@@ -51,7 +54,7 @@ class ArrayAPIBackend:
             )
             for each in self.library.types
         )
-        return dc.BackendInfo(self.library.name, array_types=array_types, fallback="host")
+        return dc.BackendInfo(self.library.name, array_types=array_types, fallback=self.fallback)
 
     def _coerce(self, value: Any) -> Any:
         """Make an array of a library's scalar, which it gives where the standard has an array without dimensions."""
@@ -65,8 +68,12 @@ class ArrayAPIBackend:
             made = kernel if self._around is None else self._around(kernel)
             if self._words is not None:
                 made = refuse_failed(self._words, self.library, f"{namespace or 'aten'}::{operator}", made)
-            made = translate_refusals(self.library, name, made)
+            made = self._finish(f"{namespace or 'aten'}::{operator}", translate_refusals(self.library, name, made))
             self._library(registry, namespace or "aten").impl(operator, made)
+
+    def _finish(self, operator: str, kernel: Kernel) -> Kernel:
+        """Return a kernel as it is registered."""
+        return kernel
 
     def _library(self, registry: dc.Registry, namespace: str) -> dc.Library:
         return dc.Library(namespace, "IMPL", dc.device_key(self.library.name), registry=registry)

@@ -9,6 +9,11 @@ import numpy as np
 from dispatch_aten.errors import DimensionError
 
 
+def identity(block: Any) -> Any:
+    """Return a chunk as it is."""
+    return block
+
+
 def check_block(index: Any, size: int, dim: int, operator: str) -> Any:
     """Return a chunk of positions, which may count from the end; raises ``DimensionError`` for one out of range."""
     wrong = index[(index < -size) | (index >= size)]
@@ -62,4 +67,11 @@ def scatter_block(block: Any, index: Any, values: Any, dim: int, *, add: bool) -
         np.add.at(made, tuple(places), values)
     else:
         np.put_along_axis(made, index, values, axis=dim)
+    return made
+
+
+def add_block(index: Any, values: Any, rows: int) -> Any:
+    """Add rows of a chunk up at their positions: (1, rows, ...)."""
+    made = np.zeros((1, rows, *values.shape[1:]), values.dtype)
+    np.add.at(made[0], index, values)
     return made

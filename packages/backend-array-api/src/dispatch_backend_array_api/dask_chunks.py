@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,10 +14,14 @@ import array_api_compat.dask.array as compat
 import dask.array as da
 import numpy as np
 from dask.array.core import normalize_chunks
+from dask.base import tokenize
+from dask.core import flatten
+from dask.highlevelgraph import HighLevelGraph
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
+from .dask_blocks import identity
 from .dask_draws import draw_block
 from .library import Array, ArrayLibrary, Kernel
 
@@ -90,6 +95,27 @@ class Namespace:
             return da.reshape(array, shape)
         except NotImplementedError:
             return da.reshape(da.reshape(array, (-1,)), shape)
+
+    def take(self, array: Array, indices: Array, *, axis: int) -> Array:
+        """Return elements along an axis in chunks that are no larger than the array's, so that a shuffle fits everywhere."""
+        if isinstance(indices, da.Array) and indices.ndim == 1 and not math.isnan(indices.size + array.shape[axis]):
+            largest = max(*array.chunks[axis], 1)
+            if max(indices.chunks[0], default=0) > largest:
+                indices = indices.rechunk(largest)
+            if indices.npartitions > 1:
+                array = _hold(array)
+        with warnings.catch_warnings():
+            # A shuffle has a task for each pair of chunks.
+            warnings.simplefilter("ignore", da.PerformanceWarning)
+            return compat.take(array, indices, axis=axis)
+
+
+def _hold(array: Array) -> Array:
+    """Return an array whose chunks are computed once each: Dask would join their tasks with each of those that cut them."""
+    name = f"held-{tokenize(array.name)}"
+    graph = {(name, *key[1:]): (identity, key) for key in flatten(array.__dask_keys__())}
+    joined = HighLevelGraph.from_collections(name, graph, dependencies=[array])
+    return da.Array(joined, name, array.chunks, meta=array._meta)
 
 
 def put(values: Any) -> Array:

@@ -14,8 +14,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import wraps
 from typing import Any, Final, TypeVar
 
 import dask
@@ -23,9 +24,11 @@ import dask.array as da
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_core.tracebacks import warn_caller
 
 from .dask_chunks import shape_of
-from .library import Array
+from .dask_settings import settings
+from .library import Array, Kernel
 
 T = TypeVar("T")
 #: How often a wait looks whether the scheduler is still there.
@@ -33,27 +36,12 @@ _POLL_SECONDS: Final = 0.5
 #: The names of computed arrays → how many computations lie behind each.
 _depths: Final[dict[str, int]] = {}
 _KNOWN: Final = 1 << 16
+#: The names of arrays → the operators that made them.
+_operators: Final[dict[str, str]] = {}
+_has_warned = False
 #: Where the last cluster was that computed something.
 _addresses: Final[list[str]] = []
 _pool: ThreadPoolExecutor | None = None
-
-
-@dataclass
-class ClusterSettings:
-    """Settings that the device chooses by itself; see Note [Lineage].
-
-    >>> settings.steps
-    20
-    """
-
-    #: After how many computations in a row kept results are gathered, and the most bytes of one that is.
-    steps: int = 20
-    small: int = 1 << 20
-    #: For how many seconds a scheduler may be out of reach.
-    patience: float = 10.0
-
-
-settings: Final = ClusterSettings()
 
 
 def compute(arrays: Sequence[Array]) -> list[Array]:
@@ -61,9 +49,9 @@ def compute(arrays: Sequence[Array]) -> list[Array]:
 
     Raises ``BackendError`` where the scheduler is gone.
     """
-    client = _client()
+    client = find_client()
     if client is None:
-        return _make_distinct(_with_sizes(_translate_absence(arrays, lambda: _persist_here(arrays))))
+        return _make_distinct(with_sizes(_translate_absence(arrays, lambda: _persist_here(arrays))))
     from distributed import futures_of
 
     depths = [_depth(array) + 1 for array in arrays]
@@ -73,7 +61,7 @@ def compute(arrays: Sequence[Array]) -> list[Array]:
     if len(_depths) > _KNOWN:
         _depths.clear()
     _depths.update((array.name, depth) for array, depth in zip(kept, depths, strict=True))
-    kept = _with_sizes(kept)
+    kept = with_sizes(kept)
     long = [
         place for place, depth in enumerate(depths) if depth >= settings.steps and kept[place].nbytes <= settings.small
     ]
@@ -96,13 +84,28 @@ def _make_distinct(arrays: list[Array]) -> list[Array]:
 
 def gather(arrays: Sequence[Array]) -> list[Any]:
     """Return NumPy's arrays of the values. Raises ``BackendError`` where the scheduler is gone."""
-    client = _client()
+    client = find_client()
     if client is None:
         options: dict[str, Any] = {} if _has_own_scheduler() else {"pool": _threads()}
         return [np.asarray(each) for each in _translate_absence(arrays, lambda: dask.compute(*arrays, **options))]
+    from distributed import futures_of
+
     _check(client)
-    futures = _translate_loss(client, lambda: client.compute(list(arrays)))
-    return [np.asarray(_read(client, each)) for each in futures]
+    # Chunk by chunk: Dask would join them on one worker, which may not hold the whole.
+    kept = _translate_loss(client, lambda: list(client.persist(list(arrays))))
+    found = []
+    for array, made in zip(arrays, kept, strict=True):
+        chunks = {future.key: future for future in futures_of(made)}
+        join, extra = made.__dask_postcompute__()
+        found.append(np.asarray(join(_read_all(client, made.__dask_keys__(), chunks, array), *extra)))
+    return found
+
+
+def _read_all(client: Any, keys: Any, chunks: dict[Any, Any], array: Array) -> Any:
+    """Return the values of nested lists of chunks."""
+    if isinstance(keys, list):
+        return [_read_all(client, each, chunks, array) for each in keys]
+    return _read(client, chunks[keys], array)
 
 
 def get(array: Array) -> Any:
@@ -114,7 +117,7 @@ def get(array: Array) -> Any:
 
 def synchronize() -> None:
     """Wait for everything that the cluster computes for this client."""
-    client = _client()
+    client = find_client()
     if client is None:
         return
     _check(client)
@@ -124,7 +127,7 @@ def synchronize() -> None:
         deadline.check()
 
 
-def _client() -> Any:
+def find_client() -> Any:
     """Return the program's client of a cluster, or None; the library for clusters is not imported to find out."""
     distributed = sys.modules.get("distributed")
     if distributed is None or _has_own_scheduler():
@@ -154,9 +157,11 @@ def _persist_here(arrays: Iterable[Array]) -> list[Array]:
     return list(dask.persist(*arrays, **options))
 
 
-def _with_sizes(arrays: list[Array]) -> list[Array]:
-    """Compute the unknown sizes of arrays."""
+def with_sizes(arrays: list[Array]) -> list[Array]:
+    """Compute the unknown sizes of arrays, and return these."""
     unknown = [array for array in arrays if None in shape_of(array)]
+    if not unknown:
+        return arrays
     lengths = [_lengths(array) for array in unknown]
     found = iter(gather([each for group in lengths for each in group]))
     for array, group in zip(unknown, lengths, strict=True):
@@ -226,14 +231,16 @@ def _wait(client: Any, future: Any) -> None:
         deadline.check()
 
 
-def _read(client: Any, future: Any) -> Any:
-    """Return a future's value, and let go of it."""
+def _read(client: Any, future: Any, array: Array) -> Any:
+    """Return the value of a future, of a chunk of an array, and let go of it."""
     _wait(client, future)
     try:
         return _translate_loss(client, lambda: future.result(timeout=settings.patience))
     except dc.DispatchError:
         raise
     except Exception as error:
+        if type(error).__name__ == "KilledWorker":
+            raise _death_error(error, array) from error
         raise dc.BackendError(
             f"device 'dask': an array could not be computed: {type(error).__name__}: {error}",
             hint="a worker raised the error above",
@@ -248,13 +255,14 @@ def _translate_loss(client: Any, call: Callable[[], T]) -> T:
         return call()
     except TimeoutError:
         raise
-    except asyncio.CancelledError as error:
+    except (asyncio.CancelledError, futures.CancelledError) as error:
         fault = (
             _loss_error(client)
             if client.status != "running"
             else dc.BackendError(
                 f"device 'dask': Dask has cancelled a computation: {error}",
-                hint="it does so where a worker is lost too often, or the client was restarted",
+                hint="it does so where the program cancels a future or restarts the client, and where a worker is lost too"
+                " often; make the tensors again",
             )
         )
         fault.__cause__ = error
@@ -277,6 +285,54 @@ def _translate_absence(arrays: Sequence[Array], call: Callable[[], T]) -> T:
             f"device 'dask': the program has no client now, and the cluster at {_addresses[0]} held these arrays",
             hint="start a cluster and a new client, and make the tensors again: what its workers held is lost",
         ) from error
+
+
+def name_results(operator: str, kernel: Kernel) -> Kernel:
+    """Make a kernel remember which arrays are results of its operator, for errors of workers that name tasks."""
+
+    @wraps(kernel)
+    def run(*args: Any, **options: Any) -> Any:
+        found = kernel(*args, **options)
+        if len(_operators) > _KNOWN:
+            _operators.clear()
+        for each in found if isinstance(found, tuple) else (found,):
+            if isinstance(each, da.Array):
+                _operators[each.name] = operator
+                if len(each.dask.layers) > settings.depth:
+                    _warn_of_depth(len(each.dask.layers))
+        return found
+
+    return run
+
+
+def _warn_of_depth(count: int) -> None:
+    """Say once that a graph grows without end."""
+    global _has_warned
+    if not _has_warned:
+        _has_warned = True
+        warn_caller(
+            f"An array of the device 'dask' waits for {count:,} layers of operators, as where the steps of a training are"
+            " eager: put each step into a pipeline, or read a value now and then."
+        )
+
+
+def _find_operator(task: Any, array: Array) -> str | None:
+    """Return the operator that a task belongs to: that of its layer, or of the nearest one that is made of it."""
+    layers, later = [task[0] if isinstance(task, tuple) else task], array.dask.dependents
+    for layer in layers:
+        if layer in _operators:
+            return _operators[layer]
+        layers += [each for each in later.get(layer, ()) if each not in layers]
+    return _operators.get(array.name)
+
+
+def _death_error(error: Any, array: Array) -> dc.BackendError:
+    operator = _find_operator(error.task, array)
+    what = f"the task {error.task!r}" if operator is None else f"{operator} (task {error.task!r})"
+    return dc.BackendError(
+        f"device 'dask': {error.allowed_failures + 1} workers died while they computed {what}",
+        hint="a worker that takes more memory than its limit is killed: choose smaller chunks, or give workers more",
+    )
 
 
 def _loss_error(client: Any) -> dc.BackendError:

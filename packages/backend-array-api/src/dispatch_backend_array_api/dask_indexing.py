@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isnan
+from math import isnan, prod
 from typing import Any, Final
 
 import dask.array as da
 import numpy as np
 
-import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT
 from dispatch_aten.dtypes import ScalarType
 
-from .dask_blocks import check_block, check_rows_block, put_block, scatter_block, take_block
+from .dask_blocks import add_block, check_block, check_rows_block, put_block, scatter_block, take_block
+from .dask_collecting import collect, collect_on_host, size_of
 from .kernels import indexing
 from .library import Array, ArrayLibrary, Kernel
 
@@ -24,8 +24,39 @@ def assign(array: Array, key: Any, values: Array, add: bool) -> Array:
     """Return an array with other values at some rows, or in a part that slices cut out."""
     if isinstance(key, tuple):
         return _replace_part(array, key, values, add)
+    values = da.broadcast_to(values, (*key.shape, *array.shape[1:]))
+    if add and _can_add_up(array, values):
+        return array + _add_up(array, key, values)
     rows = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
     return da.map_blocks(put_block, rows, position=key, values=values, add=add, dtype=array.dtype, meta=array._meta)
+
+
+def _can_add_up(array: Array, values: Array) -> bool:
+    """Return whether each chunk of the values can add up into rows of its own, which are not more than the values are."""
+    if isnan(values.size) or array.dtype.kind not in "iufc" or max(values.numblocks) == 1:
+        return False
+    return array.nbytes <= max(4 << 20, prod(max(sizes) for sizes in values.chunks) * array.dtype.itemsize)
+
+
+def _add_up(array: Array, key: Array, values: Array) -> Array:
+    """Return the sum of the values at each position, chunk by chunk of the values: no place holds all of them."""
+    values = values.astype(array.dtype).rechunk(dict(enumerate(array.chunks[1:], 1)))
+    dims = tuple(range(values.ndim))
+    made = da.blockwise(
+        add_block,
+        (0, values.ndim, *dims[1:]),
+        key.rechunk((values.chunks[0],)),
+        (0,),
+        values,
+        dims,
+        array.shape[0],
+        None,
+        new_axes={values.ndim: array.shape[0]},
+        adjust_chunks={0: 1},
+        dtype=array.dtype,
+        meta=np.empty((0,) * (values.ndim + 1), array.dtype),
+    )
+    return made.sum(axis=0, dtype=array.dtype).rechunk(array.chunks)
 
 
 def _replace_part(array: Array, key: tuple[Any, ...], values: Array, add: bool) -> Array:
@@ -53,17 +84,18 @@ def _index(library: ArrayLibrary) -> Kernel:
             if len(given) == 1 and (mask.ndim == 1 or (mask.ndim == self.ndim and not dim)):
                 # How many elements are chosen is not known until they are computed.
                 return self[(slice(None),) * dim + (mask,)]
-            indices = _as_positions(library, indices)
+            indices = _as_positions(library, indices, "aten::index.Tensor")
         return plain(self, _check_positions(library, self, indices, "aten::index.Tensor"))
 
     return index
 
 
-def _as_positions(library: ArrayLibrary, indices: Sequence[Array | None]) -> list[Array | None]:
+def _as_positions(library: ArrayLibrary, indices: Sequence[Array | None], operator: str) -> list[Array | None]:
     """Return indices with positions for masks, which are computed: how many there are decides the shapes of the rest."""
     found: list[Array | None] = []
     for each in indices:
         if each is not None and library.dtype_of(each) in _MASKS:
+            collect(operator, size_of([each]), "in this process", "choose by positions")
             found += map(library.put, np.nonzero(library.get(each)))
         else:
             found.append(each)
@@ -139,7 +171,7 @@ def _index_put(library: ArrayLibrary) -> Kernel:
         if any(each is not None and library.dtype_of(each) in _MASKS for each in indices):
             if len(indices) == 1 and mask is not None and mask.ndim == self.ndim and not values.ndim:
                 return da.where(library.cast(mask, ScalarType.Bool), self + values if accumulate else values, self)
-            indices = _as_positions(library, indices)
+            indices = _as_positions(library, indices, "aten::index_put")
         return plain(self, _check_positions(library, self, indices, "aten::index_put"), values, accumulate)
 
     return index_put
@@ -168,7 +200,7 @@ def _fits(self: Array, dim: int, index: Array) -> bool:
 
 
 def _gather(library: ArrayLibrary) -> Kernel:
-    elsewhere = dc.host_kernel("aten::gather")
+    elsewhere = collect_on_host("aten::gather")
 
     def gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
         if not _fits(self, dim, index):
@@ -181,7 +213,7 @@ def _gather(library: ArrayLibrary) -> Kernel:
 
 def _scatter(name: str, *, add: bool) -> Callable[[ArrayLibrary], Kernel]:
     def make(library: ArrayLibrary) -> Kernel:
-        elsewhere = dc.host_kernel(f"aten::{name}")
+        elsewhere = collect_on_host(f"aten::{name}")
 
         def scatter(self: Array, dim: int, index: Array, src: Any) -> Array:
             is_number = not isinstance(src, da.Array)

@@ -75,9 +75,14 @@ def _mesh_of(mesh: DeviceMesh) -> Mesh:
             f"{mesh.root} has device {most}, and there are {len(devices)} of jax",
             hint="XLA_FLAGS=--xla_force_host_platform_device_count=8, set before jax is imported, makes 8 of a CPU",
         )
-    names = mesh.root_names or tuple(f"dim{index}" for index in range(mesh.root_ranks.ndim))
+    names = mesh.root_names or _unnamed(mesh.root_ranks.ndim)
     chosen = np.array([devices[rank] for rank in mesh.root_ranks.flat], dtype=object).reshape(mesh.root_ranks.shape)
     return Mesh(chosen, names, axis_types=(AxisType.Auto,) * len(names))
+
+
+def _unnamed(ndim: int) -> tuple[str, ...]:
+    """Return the names of JAX's axes for a mesh without names."""
+    return tuple(f"dim{index}" for index in range(ndim))
 
 
 def sharding_of(mesh: DeviceMesh, placements: Sequence[Any], shape: Sequence[int]) -> NamedSharding:
@@ -127,7 +132,8 @@ def _read(sharding: NamedSharding) -> tuple[DeviceMesh, tuple[Any, ...]] | None:
         for name in (names,) if isinstance(names, str) else names or ():
             cut[name] = dim
     placements = [Shard(cut[name]) if name in cut else Replicate() for name in mesh.axis_names]
-    return DeviceMesh(_NAME, ranks, mesh_dim_names=mesh.axis_names), tuple(placements)
+    names = None if mesh.axis_names == _unnamed(ranks.ndim) else mesh.axis_names
+    return DeviceMesh(_NAME, ranks, mesh_dim_names=names), tuple(placements)
 
 
 def place(array: Any, mesh: DeviceMesh, placements: Sequence[Any]) -> Any:
@@ -145,7 +151,8 @@ def to_local(array: Any) -> Any:
     """
     if isinstance(array, jax.core.Tracer):
         return array
-    parts = {_box(shard.index, array.shape): shard.data for shard in array.addressable_shards}
+    # Of equal parts the first one stays.
+    parts = {_box(shard.index, array.shape): shard.data for shard in reversed(array.addressable_shards)}
     starts = tuple(min(box[dim][0] for box in parts) for dim in range(array.ndim))
     ends = tuple(max(box[dim][1] for box in parts) for dim in range(array.ndim))
     sizes = tuple(end - start for start, end in zip(starts, ends, strict=True))

@@ -37,6 +37,8 @@ _APART: Final = re.compile("incompatible devices|different devices|device assign
 class _State(threading.local):
     #: id → the tracer and its place, while a program is followed.
     known: dict[int, tuple[Any, Any]] | None = None
+    #: The number of the device that the program is for, where one was named.
+    index: int | None = None
 
 
 _state: Final = _State()
@@ -51,14 +53,21 @@ def place_of(array: Any) -> Any:
 
 
 @contextmanager
-def following(tracers: Sequence[Any], places: Iterable[Any]) -> Iterator[None]:
-    """Note the places of a program's arrays while it is followed."""
-    before = _state.known
+def following(tracers: Sequence[Any], places: Iterable[Any], index: int | None) -> Iterator[None]:
+    """Note the places of a program's arrays, and the number of its device, while it is followed."""
+    before = _state.known, _state.index
     _state.known = {id(each): (each, place) for each, place in zip(tracers, places, strict=True) if place is not None}
+    _state.index = index
     try:
         yield
     finally:
-        _state.known = before
+        _state.known, _state.index = before
+
+
+def commit(arrays: Sequence[Any], index: int) -> list[Any]:
+    """Return arrays on a device, those that were laid somewhere as they are."""
+    device = jax.local_devices()[index]
+    return [each if each.committed else jax.device_put(each, device) for each in arrays]
 
 
 def place_like(array: Any, like: Any) -> Any:
@@ -93,13 +102,20 @@ def keep_place(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def on_device(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a factory's kernel lay its result on the device that is named by its index."""
+    """Make a factory's kernel lay its result on the device that is named by its index.
+
+    A program is compiled for one device, which then is its own: another one cannot be named in it.
+    """
 
     @wraps(kernel)
     def run(*args: Any, **kwargs: Any) -> Any:
         found = kernel(*args, **kwargs)
         device = kwargs.get("device")
-        if not isinstance(device, dc.Device) or device.index is None or isinstance(found, jax.core.Tracer):
+        if not isinstance(device, dc.Device) or device.index is None:
+            return found
+        if isinstance(found, jax.core.Tracer):
+            if device.index != _state.index:
+                raise PlacementError(f"an array on {device} cannot be made in a program for another device")
             return found
         return jax.device_put(found, jax.local_devices()[device.index])
 

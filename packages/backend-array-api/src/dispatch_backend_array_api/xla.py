@@ -44,7 +44,7 @@ from dispatch_core import PlannedStep, Program
 from dispatch_core.planning import Node, Value
 
 from .error_words import OVERWRITES, ErrorWords, WordChain
-from .jax_places import explain, following, place_of, settle, several
+from .jax_places import commit, explain, following, place_of, settle, several
 from .library import ArrayLibrary
 from .value_checks import Check, collect_checks
 
@@ -140,7 +140,8 @@ def _try_out(program: Program, library: ArrayLibrary) -> _Trial:
 
     samples = {value.index: _SAMPLES[value.number] for value in program.values if value.number is not None}
     arrays = {value.index: describe(value) for value in program.values if value.given and value.number is None}
-    found = jax.make_jaxpr(trace)(samples | arrays)
+    with following((), (), program.nodes[0].index):
+        found = jax.make_jaxpr(trace)(samples | arrays)
     return _Trial(refused, fixed, checked, _calls_back(found.jaxpr))
 
 
@@ -182,7 +183,7 @@ class Compiled:
         #: Whether one of the nodes checks values, and the user has not promised that they are right.
         self.is_checked = program.check_indices and not found.checked.isdisjoint(nodes)
         self._words, self._chain = words, chain
-        self._has_places = several()
+        self._has_places, self._index = several(), program.nodes[0].index
         self.nodes = tuple(nodes)
         self._own = [program.nodes[index] for index in nodes]
         self._count = len(program.values)
@@ -247,7 +248,7 @@ class Compiled:
 
             @wraps(self.trace)
             def trace(word: Any, *given: Any) -> Any:
-                with following(given, places):
+                with following(given, places, self._index):
                     return self.trace(word, *given)
 
             found = self._functions[key] = jax.jit(trace, **self._options)
@@ -295,6 +296,8 @@ class Compiled:
             for index in self.donated:
                 if values[index].is_deleted():
                     values[index] = None
+        if self._index is not None:
+            results = commit(results, self._index)
         for index, result in zip(self._kept, results, strict=True):
             values[index] = result
 

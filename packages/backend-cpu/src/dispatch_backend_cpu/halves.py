@@ -29,7 +29,7 @@ MANY: Final = 1 << 13
 """From how many elements conversions by bits are faster than NumPy's."""
 TILE: Final = 1 << 16
 """So many elements are converted at a time, so that the values between stay in the cache."""
-_FEW: Final = 64
+FEW: Final = 64
 """Up to so many elements NumPy's own conversion is as fast as a compiled one."""
 _compiled: Final[Callable[[Array, Array], bool]] = (lambda value, out: False) if LOOPS is None else LOOPS.convert
 _INT: Final = np.dtype(np.int32)
@@ -104,7 +104,7 @@ def assign(out: Array, value: Any) -> None:
     >>> assign(made := np.zeros(10_000, np.float16), np.full(10_000, 1 / 3, np.float32)); float(made[-1])
     0.333251953125
     """
-    if LOOPS is not None and out.size > _FEW and _compiled(value, out):
+    if LOOPS is not None and out.size > FEW and _compiled(value, out):
         return
     if (
         out.size < MANY
@@ -135,7 +135,7 @@ def convert(array: Array, dtype: np.dtype[Any]) -> Array:
     >>> convert(np.full(10_000, 1.5, np.float16), np.dtype(np.float32))[-1]
     np.float32(1.5)
     """
-    if LOOPS is not None and array.size > _FEW and array.flags.c_contiguous and _are_known(array.dtype, dtype):
+    if LOOPS is not None and array.size > FEW and array.flags.c_contiguous and _are_known(array.dtype, dtype):
         made: Array = np.empty(array.shape, dtype)
         if _compiled(array, made):
             return made

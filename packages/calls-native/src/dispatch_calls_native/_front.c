@@ -10,16 +10,17 @@
  * What an array is that crosses to the user is in `lending.c`.
  *
  * How calls are recorded for backward is in `recording.c`, backward itself in `backward.c`, how calls are recorded in a
- * pipeline in `pipelines.c`; questions about a tensor, which no operator answers, are in `questions.c`. What recognises the
+ * pipeline in `pipelines.c`, handled by a mode in `modes.c`; questions about a tensor, which no operator answers, are in `questions.c`. What recognises the
  * records of a pipeline is in `guards.c`.
  *
  * Nothing is kept of a kernel but in targets: each call looks the mask up in the operator's own table. So whoever empties
  * the table has changed every later call. The Python side is `dispatch_core.calls.native`; this module knows no NumPy. */
 #include "front.h"
 
-#define LAYOUT 10 /* of the specs; `dispatch_core.calls.native` has the same number */
+#define LAYOUT 11 /* of the specs; `dispatch_core.calls.native` has the same number */
 
-static PyObject *state_var, *device_type;  /* of the core, set by `use` */
+static PyObject *device_type; /* of the core, set by `use` */
+PyObject *state_var;          /* the same */
 PyObject *s_mask, *s_data;
 static PyObject *s_schema_type, *s_scalar_type;
 int is_on = 1;
@@ -461,11 +462,11 @@ static PyObject *target_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs)
     Target *made = (Target *)cls->tp_alloc(cls, 0);
     if (!made) return NULL;
     int bad = take_int(spec, "way", &made->way) || take_int(spec, "count", &made->count);
-    if (!bad && (made->way < ASIDE || made->way > LATER || made->count < 1 || made->count > MOST)) {
+    if (!bad && (made->way < ASIDE || made->way > HANDLE || made->count < 1 || made->count > MOST)) {
         PyErr_SetString(PyExc_ValueError, "a target's spec is not one that this front takes");
         bad = 1;
     }
-    if (!bad) bad = made->way == BODY ? take_body(spec, made) : made->way == RECORD ? take_record(spec, made) : made->way == LATER ? take_later(spec, made) : take_object(spec, "runner", &made->runner) || take_object(spec, "thrower", &made->thrower);
+    if (!bad) bad = made->way == BODY ? take_body(spec, made) : made->way == RECORD ? take_record(spec, made) : made->way == LATER ? take_later(spec, made) : made->way == HANDLE ? take_step(spec, made) : take_object(spec, "runner", &made->runner) || take_object(spec, "thrower", &made->thrower);
     if (!bad && (!made->runner || !made->thrower)) {
         PyErr_SetString(PyExc_ValueError, "a target without a runner");
         bad = 1;
@@ -487,6 +488,10 @@ static int target_traverse(PyObject *self, visitproc visit, void *arg) {
         int stop = traverse_later(own->later, visit, arg);
         if (stop) return stop;
     }
+    if (own->step) {
+        int stop = traverse_step(own->step, visit, arg);
+        if (stop) return stop;
+    }
     Py_VISIT(own->layout); Py_VISIT(own->usual.call); Py_VISIT(own->usual.names);
     for (int i = 0; i < SPECIAL; i++) { Py_VISIT(own->special[i].call); Py_VISIT(own->special[i].names); Py_VISIT(own->special[i].only); }
     for (int i = 0; i < RECIPES; i++) {
@@ -503,6 +508,7 @@ static int target_clear(PyObject *self) {
 #undef CLEAR
     if (own->record) clear_record(own->record);
     if (own->later) clear_later(own->later);
+    if (own->step) clear_step(own->step);
     Py_CLEAR(own->layout); Py_CLEAR(own->usual.call); Py_CLEAR(own->usual.names); Py_CLEAR(own->usual.only);
     for (int i = 0; i < SPECIAL; i++) { Py_CLEAR(own->special[i].call); Py_CLEAR(own->special[i].names); Py_CLEAR(own->special[i].only); }
     for (int i = 0; i < RECIPES; i++) {
@@ -517,6 +523,7 @@ static void target_dealloc(PyObject *self) {
     target_clear(self);
     PyMem_Free(((Target *)self)->record);
     PyMem_Free(((Target *)self)->later);
+    PyMem_Free(((Target *)self)->step);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -530,8 +537,8 @@ PyTypeObject Target_Type = {
 /* ---- Plans -------------------------------------------------------------------------------------------------------- */
 
 /* key: an object with the mask, of the tensors, by which it is found soonest; index: the table's own key, which is found there
- * without a comparison: the mask, or the pair of it and a state of the context. */
-typedef struct { Mask mask; PyObject *key, *state, *index; Target *target; } Slot;
+ * without a comparison: the mask, or the pair of it and a state of the context, and its hash. */
+typedef struct { Mask mask; PyObject *key, *state, *index; Target *target; Py_hash_t hash; } Slot;
 
 struct Plan {
     PyObject_HEAD
@@ -811,17 +818,19 @@ static Target *find_target(Plan *plan, Mask mask, PyObject *key, PyObject *state
         Py_DECREF(made); /* Python serves the call */
         return NULL;
     }
+    Py_hash_t hash = PyObject_Hash(index);
+    if (hash == -1) { Py_DECREF(made); return NULL; }
     PyObject *own = find_own_key(state == Py_None ? plan->table : plan->masked, index);
     int at = -1;
     for (int i = 0; i < SLOTS && at < 0; i++) if (!plan->slot[i].target) at = i;
     if (at < 0) { at = plan->next; plan->next = (plan->next + 1) % SLOTS; }
     Slot before = plan->slot[at];
-    plan->slot[at] = (Slot){mask, Py_NewRef(key), Py_NewRef(state), own, (Target *)Py_NewRef(made)};
+    plan->slot[at] = (Slot){mask, Py_NewRef(key), Py_NewRef(state), own, (Target *)Py_NewRef(made), hash};
     Py_XDECREF(before.key); Py_XDECREF(before.state); Py_XDECREF(before.index); Py_XDECREF(before.target);
     return target;
 }
 
-static PyObject *take_error(void) {
+PyObject *take_error(void) {
 #if PY_VERSION_HEX >= 0x030C0000
     return PyErr_GetRaisedException();
 #else
@@ -835,7 +844,7 @@ static PyObject *take_error(void) {
 #endif
 }
 
-static void set_error(PyObject *error) { /* takes the reference over */
+void set_error(PyObject *error) { /* takes the reference over */
 #if PY_VERSION_HEX >= 0x030C0000
     PyErr_SetRaisedException(error);
 #else
@@ -883,6 +892,7 @@ static PyObject *find_runner(Plan *plan, Masks *masks, PyObject *state, PyObject
         *key = Py_NewRef(slot->key);
         *index = Py_NewRef(slot->index);
         masks->mask = slot->mask;
+        return Py_XNewRef(_PyDict_GetItem_KnownHash(state == Py_None ? plan->table : plan->masked, *index, slot->hash));
     } else {
         if (!masks->is_mixed && !read_mask(masks->only, &masks->mask)) return NULL;
         if (!masks->mask) return NULL;
@@ -909,6 +919,7 @@ static PyObject *serve(Plan *plan, PyObject **values, Masks *masks, PyObject *st
     if (is_native) result = run_body(target, values);
     else if (target->way == RECORD && target->layout == masks->layout) result = run_record(target, values, &is_native);
     else if (target->way == LATER && target->layout == masks->layout) result = run_later(target, values, state);
+    else if (target->way == HANDLE) result = run_mode(target, values, state, &is_native);
     else result = PyObject_Vectorcall(target->runner, values, target->count, NULL);
     if (!result) raise_again(target, is_native);
     Py_DECREF(target);
@@ -1175,7 +1186,7 @@ static PyMethodDef methods[] = {
     {"renew", renew, METH_NOARGS, "Make the plans of all fronts again: there are other frontends."},
     {"forget", forget, METH_O, "Make the plan of a front again at its next call."},
     {"forget_targets", forget_targets, METH_O, "Make the targets of a front again."},
-    {"list_ways", list_ways, METH_O, "Return the ways of a front's targets: 0 left to Python, 1 a call of the runner, 2 the kernel's, 3 recorded for backward, 4 in a pipeline."},
+    {"list_ways", list_ways, METH_O, "Return the ways of a front's targets: 0 left to Python, 1 a call of the runner, 2 the kernel's, 3 recorded for backward, 4 in a pipeline, 5 handled by a mode."},
     {"python_of", python_of, METH_O, "Return the Python function of a front."},
     {"raise_error", raise_error, METH_O, "Raise an error with the traceback and the context that it has."},
     {NULL},
@@ -1199,7 +1210,7 @@ PyMODINIT_FUNC PyInit__front(void) {
     for (int i = 0; module && i < 4; i++) {
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, labels[i], (PyObject *)types[i]) < 0) Py_CLEAR(module);
     }
-    if (module && (begin_recording() < 0 || begin_pipelines() < 0 || add_questions(module) < 0 || add_factories(module) < 0 || add_lending(module) < 0 || add_guards(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
+    if (module && (begin_recording() < 0 || begin_pipelines() < 0 || begin_modes() < 0 || add_questions(module) < 0 || add_factories(module) < 0 || add_lending(module) < 0 || add_guards(module) < 0 || add_backward(module) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddIntConstant(module, "LAYOUT", LAYOUT) < 0 || PyModule_AddIntConstant(module, "MOST", MOST) < 0)) Py_CLEAR(module);
     return module;
 }

@@ -17,7 +17,7 @@
 /* Kinds of parameters. */
 enum { TENSOR = 1, OPTIONAL_TENSOR, LIST, OPTIONAL_LIST, INT, FLOAT, BOOL, SCALAR, INTS, SCALAR_TYPE, DEVICE, ANY, OTHER };
 /* Ways to run a target; an aside is a runner whose calls Python serves. */
-enum { ASIDE = 0, CALL, BODY, RECORD, LATER };
+enum { ASIDE = 0, CALL, BODY, RECORD, LATER, HANDLE };
 /* Kinds of results. */
 enum { FRESH = 0, VIEW, WRITTEN, PLAIN, VIEWS };
 /* Parts of the value of a view's attribute. */
@@ -57,6 +57,8 @@ typedef struct {
 typedef struct Record Record;
 /* How a call is recorded in a pipeline; see `pipelines.c`. */
 typedef struct Later Later;
+/* How a mode handles a call; see `modes.c`. */
+typedef struct Step Step;
 
 typedef struct {
     PyObject_HEAD
@@ -70,6 +72,7 @@ typedef struct {
     Recipe recipe[RECIPES];
     Record *record; /* NULL for other ways */
     Later *later;   /* NULL for other ways */
+    Step *step;     /* NULL for other ways */
 } Target;
 
 typedef struct { PyObject *name, *value, *one; int kind, is_optional, is_required, by_name; } Parameter;
@@ -86,6 +89,7 @@ typedef struct {
 
 extern PyTypeObject Layout_Type, Target_Type, Front_Type, Factory_Type, Question_Type, Method_Type, Item_Type;
 extern PyObject *s_mask, *s_data;
+extern PyObject *state_var; /* the core's, of the context's masks */
 extern int is_on;
 
 /* Return a member's descriptor, borrowed, and the place of its value. */
@@ -103,6 +107,9 @@ int take_parameter(PyObject *spec, Parameter *to);
 int check_value(Parameter *parameter, PyObject *value, PyObject **made);
 /* Raise the present error again through the frames that the generated functions would have. */
 void raise_again(Target *target, int is_native);
+/* Return the present error, normalized, and take it away; raise it again, for which the reference is taken over. */
+PyObject *take_error(void);
+void set_error(PyObject *error);
 /* Functions that are given no tensor, in `factories.c`. */
 int add_factories(PyObject *module);
 /* Return the object of a weak reference, as a new reference; NULL without an error where it lives no more. */
@@ -136,6 +143,12 @@ int take_later(PyObject *spec, Target *target);
 int traverse_later(Later *later, visitproc visit, void *arg);
 void clear_later(Later *later);
 PyObject *run_later(Target *target, PyObject **values, PyObject *state);
+/* Calls that modes handle, in `modes.c`. */
+int begin_modes(void);
+int take_step(PyObject *spec, Target *target);
+int traverse_step(Step *step, visitproc visit, void *arg);
+void clear_step(Step *step);
+PyObject *run_mode(Target *target, PyObject **values, PyObject *state, int *is_native);
 /* Ready the types of `questions.c`, and add them to the module. */
 int add_questions(PyObject *module);
 /* Ready the type of `backward.c`, and add it. */

@@ -136,6 +136,15 @@ static PyObject *run_below(Target *target, PyObject **values, int *is_native) {
         Py_DECREF(under);
         return result;
     }
+    if (under && under->way == HANDLE) {
+        PyObject *state;
+        if (PyContextVar_Get(state_var, NULL, &state) < 0) return NULL;
+        Py_INCREF(under);
+        PyObject *result = run_mode(under, values, state, is_native);
+        Py_DECREF(under);
+        Py_DECREF(state);
+        return result;
+    }
     return PyObject_Vectorcall(record->below, values, target->count, NULL);
 }
 

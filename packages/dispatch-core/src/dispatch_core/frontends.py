@@ -69,7 +69,8 @@ if TYPE_CHECKING:
     from .arrays.caller_streams import note_use
     from .arrays.types import ArrayType, Availability
     from .calls.signature import CallSignature
-    from .operators.kernel_handle import find_composite, find_functional
+    from .layers.layout_calls import call_converted
+    from .operators.kernel_handle import find_composite, find_functional, make_inlined_kernel
     from .operators.overloads import OpOverload
     from .operators.registration import registers_for_callers
     from .pipelines import (
@@ -117,6 +118,7 @@ __all__ = [
     "availability",
     "become",
     "bind",
+    "call_converted",
     "call_signature",
     "captured_part",
     "check_writing",
@@ -145,6 +147,7 @@ __all__ = [
     "lend",
     "look_for_classes",
     "make_backward",
+    "make_inlined_kernel",
     "make_items",
     "make_lending",
     "make_question",
@@ -177,8 +180,10 @@ __all__ = [
 
 #: Names of modules that most programs never load, those of the pipelines above all.
 _LATE = {
+    "call_converted": ".layers.layout_calls",
     "find_composite": ".operators.kernel_handle",
     "find_functional": ".operators.kernel_handle",
+    "make_inlined_kernel": ".operators.kernel_handle",
     "registers_for_callers": ".operators.registration",
     "CapturePart": ".pipelines",
     "Finish": ".pipelines",

@@ -116,7 +116,7 @@ with jax.enable_x64(True):
         wrappers=jax_places.wrappers(),
         device_index=jax_places.index_of if jax_places.several() else None,
         explain=jax_places.explain,
-        around=lambda kernel: in_64_bits(keep_values(kernel)),
+        around=lambda kernel: in_64_bits(keep_values(kernel), jax_places.settle if jax_places.several() else None),
         words=words,
         plugin=JaxBackend,
         make_planner=partial(

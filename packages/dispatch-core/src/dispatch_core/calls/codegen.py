@@ -395,10 +395,11 @@ class Inlined:
     """The source lines contributed by another module, for a signature that may be adapted, and their constants.
 
     ``either`` are the keys that may be or not be among those of the arguments, without which the lines mean the same.
-    ``deferral`` is the spec by which the compiled front of calls records a call, where the lines do nothing else.
+    ``deferral`` is the spec by which the compiled front of calls records a call, ``step`` that by which it hands one to a
+    mode, where the lines do nothing else.
     """
 
-    __slots__ = ("constants", "deferral", "either", "lines")
+    __slots__ = ("constants", "deferral", "either", "lines", "step")
 
     def __init__(
         self,
@@ -406,15 +407,34 @@ class Inlined:
         constants: dict[str, Any],
         either: int,
         deferral: dict[str, Any] | None = None,
+        step: dict[str, Any] | None = None,
     ) -> None:
-        self.lines, self.constants, self.either, self.deferral = lines, constants, either, deferral
+        self.lines, self.constants, self.either = lines, constants, either
+        self.deferral, self.step = deferral, step
 
 
 def make_inlined_runner(entry: OperatorEntry, signature: CallSignature, inlined: Inlined) -> Runner:
     """Return a runner made of another module's source lines, which a caller can run in its place."""
+    return entry.tables.keep_traits(_compile_lines(signature, inlined), RunnerTraits(inlined=inlined))
+
+
+def make_late_inlined_runner(entry: OperatorEntry, signature: CallSignature, first: Runner, inlined: Inlined) -> Runner:
+    """Return the same, in whose place ``first`` serves the first calls."""
+    traits = RunnerTraits()
+
+    def make() -> Runner:
+        made = _compile_lines(signature, inlined)
+        traits.offer(inlined)
+        entry.specialize_for_runner(run)
+        return made
+
+    run = LazyFunction(make, first_calls=lambda args, _: (first, args, False), is_inside=True).function
+    return entry.tables.keep_traits(run, traits)
+
+
+def _compile_lines(signature: CallSignature, inlined: Inlined) -> Runner:
     source = runner_source(signature, ["__c = __context()", *inlined.lines(signature)])
-    run = _compile(source, "recorder", dict(inlined.constants), signature)
-    return entry.tables.keep_traits(run, RunnerTraits(inlined=inlined))
+    return _compile(source, "recorder", dict(inlined.constants), signature)
 
 
 def _constants(signature: CallSignature) -> dict[str, Any]:

@@ -136,6 +136,10 @@ class RunnerTraits:
         """Compare results no longer, and offer callers the lines of the runner."""
         self.is_watched, self.body = False, body
 
+    def offer(self, inlined: Inlined) -> None:
+        """Offer callers the lines of a layer's runner."""
+        self.inlined = inlined
+
 
 #: The traits of a function that has none.
 NO_TRAITS: Final = RunnerTraits()

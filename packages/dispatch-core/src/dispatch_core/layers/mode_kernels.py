@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 from .._record import replace
 from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, Frontend
-from ..arrays.owners import TYPE_MASKS, is_tensor
+from ..arrays.owners import TYPE_MASKS
 from ..arrays.protocols import Kernel
 from ..calls.boundary import frontend_of_type
 from ..calls.codegen import Inlined, make_inlined_runner
@@ -41,7 +41,7 @@ from ..operators.overloads import OpOverload
 from ..operators.registration import kernel_factory
 from ..operators.resolution import Resolution, resolve
 from ..operators.runners import exclude_masked_off
-from .mode_stack import PYTHON, ActiveMode, current_entry, find_entry, find_inner, note_keys
+from .mode_stack import PYTHON, ActiveMode, current_entry, current_variable, find_entry, find_inner, note_keys
 
 _Refuse: TypeAlias = Callable[[ActiveMode, tuple[Any, ...]], object]
 _Accept: TypeAlias = Callable[[Any, tuple[Any, ...]], Any]
@@ -225,7 +225,19 @@ def _generate(
             f"return __accept(__r, ({given},))",
         ]
 
-    return make_inlined_runner(op._entry, signature, Inlined(lines, constants, 0))
+    defaults = [(each.default,) if index in optional else () for index, each in enumerate(signature.parameters)]
+    step = {
+        "top": current_variable,
+        "entry_type": ActiveMode,
+        "registry": op._entry.registry,
+        "split": split,
+        "refuse": refuse,
+        "accept": accept,
+        "op": op,
+        "tensor": frontend.tensor_type if frontend is not None and is_fresh else None,
+        "left_out": tuple(defaults),
+    }
+    return make_inlined_runner(op._entry, signature, Inlined(lines, constants, 0, step=step))
 
 
 def _make_refusal(op: OpOverload, ask: _AskClasses | None) -> _Refuse:
@@ -266,28 +278,29 @@ def _make_split(signature: CallSignature) -> _Split:
     """Return a function that gives the arguments as a caller writes them, without those that equal their defaults."""
     parameters = signature.parameters
     count = sum(not each.keyword_only for each in parameters)
-    optional = [(index, parameters[index].default) for index in range(count) if not parameters[index].required][::-1]
-    named = [(index, each) for index, each in enumerate(parameters) if each.keyword_only]
+    # To compare tensors is a call, True equals 1: so a default is compared with values of its own type.
+    defaults = [_NO_DEFAULT if each.required else (each.default, type(each.default)) for each in parameters]
+    optional = [(index, *defaults[index]) for index in range(count) if not parameters[index].required][::-1]
+    named = [(index, each.name, *defaults[index]) for index, each in enumerate(parameters) if each.keyword_only]
 
     def split(given: tuple[Any, ...], _: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        last = count
-        for index, default in optional:
-            if not _equals(given[index], default):
+        last, keywords = count, {}
+        for index, default, kind in optional:
+            value = given[index]
+            if value is not default and (type(value) is not kind or value != default):
                 break
             last = index
-        keywords = {
-            each.name: given[index] for index, each in named if each.required or not _equals(given[index], each.default)
-        }
+        for index, name, default, kind in named:
+            value = given[index]
+            if value is not default and (type(value) is not kind or value != default):
+                keywords[name] = value
         return given[:last], keywords
 
     return split
 
 
-def _equals(value: object, default: object) -> bool:
-    # To compare tensors is a call; and True equals 1.
-    return value is default or (type(value) is type(default) and not is_tensor(value) and bool(value == default))
-
-
+#: The value and the type of no default.
+_NO_DEFAULT: Final[tuple[object, type | None]] = (object(), None)
 #: How many results of a handler are held against the schema.
 _FIRST_CALLS: Final = 32
 #: The types of results that are numbers.

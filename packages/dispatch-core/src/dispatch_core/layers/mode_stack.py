@@ -111,10 +111,10 @@ def find_with_autograd() -> context.State | None:
 
 
 _entries: Final[WeakSet[ActiveMode]] = WeakSet()
-_top: Final[ContextVar[ActiveMode | None]] = ContextVar("dispatch_core.layers.modes", default=None)
-current_entry: Final = _top.get
-reset_top: Final = _top.reset
-set_top: Final = by_subscript(_top.set)
+current_variable: Final[ContextVar[ActiveMode | None]] = ContextVar("dispatch_core.layers.modes", default=None)
+current_entry: Final = current_variable.get
+reset_top: Final = current_variable.reset
+set_top: Final = by_subscript(current_variable.set)
 #: The mode that was entered last, whether a handler is running or not; its exit takes everything back that is inside.
 _entered: Final[ContextVar[ActiveMode | None]] = ContextVar("dispatch_core.layers.modes.entered", default=None)
 last_entered: Final = _entered.get

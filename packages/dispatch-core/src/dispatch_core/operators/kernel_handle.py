@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from .._record import replace
 from ..arrays.owners import WAITING, is_tensor
 from ..bookkeeping.origins import Origin
 from ..caches import keep
+from ..calls.codegen import Inlined, make_late_inlined_runner
 from ..calls.reference import arguments_mask, unchecked_mask
+from ..calls.signature import CallSignature
 from ..calls.traits import Runner
 from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
 from ..keys import context
@@ -196,6 +199,46 @@ def fast_redispatch(op: OperatorLike, keyset: KeysetLike, *, registry: Registry 
     """
     entry = as_overload(op, registry)._entry
     return entry.registry.engine.make_fast_redispatch(entry, as_mask(keyset))
+
+
+def make_inlined_kernel(
+    op: OperatorLike,
+    first: Runner,
+    lines: Callable[[Sequence[str]], Sequence[str]],
+    constants: dict[str, Any],
+) -> Runner:
+    """Return a kernel for ``kernel_factory`` made of source lines, which calls under masks may have in their own code.
+
+    ``first`` is the same kernel, which serves the first calls. ``lines`` gives the source for the names of all arguments, in
+    the schema's order; each way through it returns. The names of ``constants`` begin with two underscores, and so do those
+    of variables: b, c, d, i, p, r, t, x; ``__c`` holds the context's masks. See Note [Constants of code] in `calls.emit`.
+
+    >>> from dispatch_core import Library, fast_redispatch, include_keys, kernel_factory, registry
+    >>> library = Library("inlined_demo", "DEF")
+    >>> _ = library.define("scale(int x, *, int by=2) -> int")
+    >>> _ = library.impl("scale", lambda x, *, by: x * by, "CompositeExplicitAutograd")
+    >>> def make(op, keyset):
+    ...     down = fast_redispatch(op, keyset - "Tracer")
+    ...     def write(words):
+    ...         return [f"return __below({', '.join(words)}) + 1"]
+    ...     return make_inlined_kernel(op, lambda x, by: down(x, by) + 1, write, {"__below": down})
+    >>> _ = library.impl("scale", kernel_factory(make, in_order=True), "Tracer")
+    >>> with include_keys("Tracer"):
+    ...     {registry.ops.inlined_demo.scale(20) for _ in range(20)}
+    {41}
+    >>> library.close()
+    """
+    entry = as_overload(op)._entry
+    signature = entry.signature
+    if signature is None or not signature.is_specializable:
+        return first
+
+    def write(spelled: CallSignature) -> Sequence[str]:
+        return lines([each.word for each in spelled.parameters])
+
+    return make_late_inlined_runner(
+        entry, signature, first, Inlined(write, {"__context": context.current, **constants}, 0)
+    )
 
 
 def find_composite(op: OperatorLike, key: KeyLike) -> Runner | None:

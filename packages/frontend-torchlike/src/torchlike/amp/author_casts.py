@@ -26,9 +26,9 @@ class _AuthorCasts(OperatorCasts):
         self.tensors = tuple(index for index, kind in read if kind and "list" not in kind)
         self.lists = tuple(index for index, kind in read if kind and "list" in kind)
 
-    def cast(self, value: Any, dtype: ScalarType) -> Any:
+    def _cast(self, value: Any, own: ScalarType, dtype: ScalarType) -> Any:
         # No cast is kept: the author may choose any dtype.
-        return self._convert(value, dtype) if self.is_eligible(value) and value.dtype is not dtype else value
+        return self._convert(value, dtype) if self.is_eligible(value) else value
 
 
 def make_kernel(op: Any, keyset: Any, casts: AutocastInputs) -> Callable[..., Any]:

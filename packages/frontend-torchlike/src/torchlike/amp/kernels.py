@@ -28,6 +28,7 @@ from dispatch_core.frontends import (
     find_composite,
     included_mask,
     keep_in_code,
+    make_inlined_kernel,
     reset_masks,
     run_outside,
     set_masks,
@@ -39,6 +40,7 @@ from ..tensors.tensor import frontend
 from . import policies
 from .cast_cache import CastCache
 from .device_keys import DEVICES, KEYS
+from .kernel_lines import write_kernel
 
 #: The mark of shared memory in a schema: ``Tensor(a)``.
 _ALIAS: Final = re.compile(r"\(.*?\)")
@@ -78,8 +80,10 @@ class OperatorCasts:
     castable: ClassVar[frozenset[ScalarType]] = CASTABLE
 
     def __init__(self, op: Any, keyset: Any, key: DispatchKey) -> None:
-        self.op, self.key = op, key
+        self.op, self.key, self._own_masks = op, key, (key.value, 0)
+        self._to_copy: Any = dc.ops.aten._to_copy.default
         self.below = (keyset.mask | keyset.marker) & ~key.value
+        self._copy_below = dc.fast_redispatch(self._to_copy, self.below)
         #: A cast may have another layout than its tensor.
         has_layouts = bool(keyset.mask & LAYOUTS)
         self.run = self._run_by_arguments if has_layouts else dc.fast_redispatch(op, self.below)
@@ -96,13 +100,33 @@ class OperatorCasts:
         self._conversions: dict[int, Callable[..., Any]] = {}
         #: A level of a transform names no device, and its results of a leaf are its own: it sees and keeps no cast.
         self._watchers = _WATCHERS if arrays else 0
+        #: The keys of tensors of which a cast may be kept.
+        self._leaves = int(AUTOGRAD) if arrays else 0
         self._is_recorded = bool(keyset.mask & DispatchKey.Pipeline)
         #: Whether only keys of arrays and their history are below: without masks, calls there are ordinary ones.
         self._is_plain = bool(arrays) and not keyset.mask & (LAYOUTS | ~(ARRAYS | AUTOGRAD | key.value))
         #: Whether nothing tells two casts of one tensor from one: no layer sees them, and their gradients are not added.
-        self._joins_casts = self._is_plain and not keyset.mask & AUTOGRAD
-        if self._is_plain and find_composite(op, "CompositeImplicitAutograd") is not None:
+        self.joins_casts = self._is_plain and not keyset.mask & AUTOGRAD
+        self.runs_plainly = self._is_plain and find_composite(op, "CompositeImplicitAutograd") is not None
+        self.constants = {
+            "__call": self,
+            "__op": op,
+            "__own": self._own_masks,
+            "__below": self.run,
+            "__cast": self._cast_without_history
+            if self.joins_casts and self._is_alone and not self._is_mixed
+            else self._cast,
+            "__set": set_masks,
+            "__reset": reset_masks,
+            "__choices": current_autocast,
+            "__float32": float32,
+        }
+        if self.runs_plainly:
             self.run = _bind_plainly(op, key.value, self.run)
+
+    def is_optional(self, index: int) -> bool:
+        """Return whether an argument may be None."""
+        return str(self.arguments[index].type).endswith("?")
 
     def is_eligible(self, value: Any) -> bool:
         """Return whether an argument may be cast: see Note [Tensors that autocast casts]."""
@@ -123,38 +147,43 @@ class OperatorCasts:
     def cast_all(self, values: tuple[Any, ...], dtype: ScalarType) -> Any:
         """Return the arguments with the eligible ones cast."""
         made: list[Any] | None = None
-        kept: CastCache | None = None
         last = cast = None
         for index in self.tensors:
             value = values[index]
-            if value is None or value.dtype is dtype:
+            if value is None or (own := value.dtype) is dtype:
                 continue
             if made is None:
-                made, kept = list(values), self._find_cache()
-            if value is not last or not self._joins_casts:
-                last, cast = value, self._cast(value, dtype, kept)
+                made = list(values)
+            if value is not last or not self.joins_casts:
+                last, cast = value, self._cast(value, own, dtype)
             made[index] = cast
         if self.lists:
-            made, kept = made or list(values), self._find_cache()
+            made = made or list(values)
             for index in self.lists:
                 made[index] = [
-                    each if each is None or each.dtype is dtype else self._cast(each, dtype, kept)
+                    each if each is None or (own := each.dtype) is dtype else self._cast(each, own, dtype)
                     for each in made[index]
                 ]
         return made or values
 
-    def _cast(self, value: Any, dtype: ScalarType, kept: CastCache | None) -> Any:
-        """Return an argument of another dtype in ``dtype``, if it may be cast; a leaf's cast is kept."""
+    def _cast(self, value: Any, own: ScalarType, dtype: ScalarType) -> Any:
+        """Return an argument of the dtype ``own`` in another one, if it may be cast; a leaf's cast is kept."""
+        kept = self._find_cache() if own is float32 and value._dispatch_mask & self._leaves else None
         if kept is not None:
             found = kept.find(value, dtype, current_session() if self._is_recorded else None)
             if found is not None:
                 return found
-        if not self.is_eligible(value):
+        if own not in self.castable or not (self._is_alone or self.is_eligible(value)):
             return value
-        is_leaf = value.dtype is float32 and value.requires_grad and value.is_leaf and not value._is_view()
-        if kept is not None and is_leaf:
+        if kept is not None and value.requires_grad and value.is_leaf and not value._is_view():
             return kept.cast(value, dtype, self._convert)
         return self._convert(value, dtype)
+
+    def _cast_without_history(self, value: Any, own: ScalarType, dtype: ScalarType) -> Any:
+        """Do the same where no call below is recorded, for less: of tensors that need no gradient no cast is kept."""
+        if value._dispatch_mask & AUTOGRAD or current_masks() != self._own_masks:
+            return self._cast(value, own, dtype)
+        return self._copy_below(value, dtype, None, None, None, False, None) if own in self.castable else value
 
     def _run_by_arguments(self, *values: Any) -> Any:
         held = 0
@@ -165,17 +194,14 @@ class OperatorCasts:
 
     def _find_cache(self) -> CastCache | None:
         """Return the casts that are kept here; None where none are."""
-        if not self._watchers:
-            return None
         nesting = current_nesting()
         return nesting.cache if nesting is not None and nesting.depth > 0 and current_autocast().cache_enabled else None
 
     def _convert(self, value: Any, dtype: ScalarType) -> Any:
-        masks = current_masks()
-        if self._is_plain and masks is not None and masks[0] == self.key.value and not masks[1]:
+        if self._is_plain and current_masks() == self._own_masks:
             token = set_masks[None]
             try:
-                return dc.ops.aten._to_copy.default(value, dtype=dtype)
+                return self._to_copy(value, dtype=dtype)
             finally:
                 reset_masks(token)
         mask = self.below | included_mask() & self._watchers
@@ -183,7 +209,7 @@ class OperatorCasts:
             mask = mask & ~_OF_ARGUMENT | dc.apply_masks(value._dispatch_mask).mask & _OF_ARGUMENT
         convert = self._conversions.get(mask)
         if convert is None:
-            convert = self._conversions[mask] = dc.fast_redispatch(dc.ops.aten._to_copy.default, mask)
+            convert = self._conversions[mask] = dc.fast_redispatch(self._to_copy, mask)
         return convert(value, dtype, None, None, None, False, None)
 
 
@@ -294,22 +320,16 @@ def _make_policy_kernel(key: DispatchKey, policy: str, op: Any, keyset: Any) -> 
     if keyset.marker != frontend.marker or (arrays and not arrays & backend_arrays(key.backend)):
         # Raw arrays, another frontend's tensors, and other devices'.
         return call.run
-    run, act, devices = call.run, _POLICIES[policy], DEVICES
-    casts_all, is_fp32, tensors = act in (_lower_precision_fp, _fp32) and not call.lists, act is _fp32, call.tensors
+    run, act, device = call.run, _POLICIES[policy], DEVICES[key]
 
     def kernel(*values: Any) -> Any:
         choices = current_autocast()
-        if choices is None or (dtype := choices.active.get(devices[key])) is None:
-            return run(*values)
-        if casts_all:  # nothing to cast is found here, without further calls
-            dtype = float32 if is_fp32 else dtype
-            for index in tensors:
-                if (value := values[index]) is not None and value.dtype is not dtype:
-                    return act(call, values, dtype)
+        if choices is None or (dtype := choices.active.get(device)) is None:
             return run(*values)
         return act(call, values, dtype)
 
-    return kernel
+    constants = {"__device": device, "__act": act, **call.constants}
+    return make_inlined_kernel(op, kernel, partial(write_kernel, call, policy), constants)
 
 
 def _make_passing_kernel(key: DispatchKey, op: Any, keyset: Any) -> Callable[..., Any]:
@@ -355,7 +375,7 @@ class _CompositeCasts(OperatorCasts):
 
     def __init__(self, op: Any, keyset: Any, key: DispatchKey, composite: Callable[..., Any]) -> None:
         super().__init__(op, keyset, key)
-        self.run, self._watchers = composite, 0
+        self.run, self._watchers, self._leaves = composite, 0, 0
 
     def _convert(self, value: Any, dtype: ScalarType) -> Any:
         return dc.ops.aten._to_copy.default(value, dtype=dtype)

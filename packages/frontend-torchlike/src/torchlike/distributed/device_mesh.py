@@ -9,6 +9,7 @@ DeviceMesh((data=1), 'cpu')
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextvars import ContextVar, Token
 from functools import cache
@@ -158,20 +159,14 @@ def _join(ranks: Any) -> int:
     from .process_groups import get_rank, get_world_size
 
     if not is_group():
-        alone = ranks.size == 1 and "RANK" not in _environ()
-        init_process_group(**({"rank": 0, "world_size": 1} if alone else {}))
+        alone = ranks.size == 1 and "RANK" not in os.environ
+        init_process_group(rank=0 if alone else -1, world_size=1 if alone else -1)
     if (size := get_world_size()) < ranks.size or ranks.max() >= size:
         raise PlacementError(
             f"Mesh should not be bigger than default world size {size}, but found {ranks.size} ranks!",
             hint="start more processes: python -m torchlike.distributed.run --nproc-per-node N, or mpirun -n N",
         )
     return get_rank()
-
-
-def _environ() -> Any:
-    import os
-
-    return os.environ
 
 
 @cache

@@ -148,7 +148,7 @@ class _State:
 
     def _unpack(self, packed: Any) -> Tensor:
         if not isinstance(packed, tuple):
-            return packed  # type: ignore[no-any-return]
+            return packed
         with no_grad():
             return self._make_whole(packed[0])
 
@@ -222,7 +222,7 @@ def _shard(
         lies = _cut(parameter, mesh) if chosen is None else chosen
         place_parameter(owner, name, mesh, [Replicate()] * (mesh.ndim - 1) + [lies], made=made)
     module.__class__ = type(f"FSDP{type(module).__name__}", (FSDPModule, type(module)), {"__module__": __name__})
-    state = module._fsdp = _State(module, owners, mesh, policy)  # type: ignore[assignment]
+    state = module._fsdp = _State(module, owners, mesh, policy)
     if has_devices(mesh.device_type):
         return
     state.reshards = reshards is None or bool(reshards)

@@ -14,7 +14,7 @@ from dispatch_core.frontends import refused_calls
 
 from ..overriding.callers import find_called
 
-__all__ = ["show_call"]
+__all__ = ["find_shown", "show_call"]
 
 _NUMBERS: Final = frozenset({bool, int, float, complex})
 #: The operators whose overloads for tensors take numbers in torch, too.
@@ -26,14 +26,15 @@ _SHOWN: Final = {"Scalar": "Tensor", "Scalar_mode": "Tensor_mode"}
 
 def show_call(op: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[Any, tuple[Any, ...], Any]:
     """Return the overload that handlers get for a call, and its arguments; see Note [Overloads with numbers]."""
-    shown = _find_shown(op)
+    shown = find_shown(op)
     if shown is not op and len(args) > 2:
         return shown, args[:2], {**(kwargs or {}), "alpha": args[2]}
     return shown, args, kwargs
 
 
 @lru_cache(maxsize=256)
-def _find_shown(op: Any) -> Any:
+def find_shown(op: Any) -> Any:
+    """Return the overload that handlers get for calls of another; see Note [Overloads with numbers]."""
     if op.namespace != "aten" or op._opname not in _ARITHMETIC or op.overload_name not in _SHOWN:
         return op
     name = _SHOWN[op.overload_name]

@@ -65,7 +65,9 @@ def _write(aliases: Aliases, chain: Any, data: Any) -> None:
     """Write ``data`` to the aliases' array; other threads' writes to other elements meanwhile stay."""
     while True:
         before = aliases.data
-        after = data if chain is None else place_like(_write_through(before, chain, data), before)
+        after = data if chain is None else _write_through(before, chain, data)
+        if after is not data:  # that lies as the array did whose place it takes
+            after = place_like(after, before)
         with ALIASING:
             if aliases.data is before:
                 aliases.data = after

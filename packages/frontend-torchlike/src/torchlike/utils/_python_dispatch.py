@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import dispatch_core as dc
 from dispatch_core.frontends import current_modes, reset_masks, set_masks, without_included
 
-from ..functions.number_arguments import show_call
+from ..functions.number_arguments import find_shown, show_call
 from ..overrides.aliasing import (
     TensorWithFlatten,
     is_traceable_wrapper_subclass,
@@ -39,7 +39,8 @@ def _call_with_types(handler: Any, func: Any, _: Any, args: Any = (), kwargs: An
 
 def _call_with_shown(handler: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Call a handler with the overload that torch shows; see Note [Overloads with numbers]."""
-    func, args, kwargs = show_call(func, args, kwargs)
+    if find_shown(func) is not func:
+        func, args, kwargs = show_call(func, args, kwargs)
     return handler(func, types, args, kwargs)
 
 

@@ -26,8 +26,8 @@ from ...arrays import (
     strided_view,
 )
 from ...arrays import storage as storage_of
-from ...fp_errors import ignore_fp_errors, quietly
-from ...halves import convert
+from ...fp_errors import ignore_fp_errors, quietly, run
+from ...halves import FEW, convert
 from ...kernel_table import KernelTable
 from ...output_specs import infer_output
 from ..support.rule_kernels import check_overlap, write
@@ -107,18 +107,22 @@ def _to_copy(
     if (
         memory_format is None
         and made is not None
-        and made.char in _PLAIN_CHARS
-        and (made.kind == "c" or self.dtype.char in _REAL_CHARS)
-        and self.size
+        and (char := made.char) in _PLAIN_CHARS
+        and (self.dtype.char in _REAL_CHARS or char in _COMPLEX_CHARS)
+        and (size := self.size)
         and is_row_major(self)
     ):
-        return quietly(convert, self, made)
+        try:
+            return run(self.astype, made) if size <= FEW else quietly(convert, self, made)
+        except RuntimeError:  # where the context of `run` is occupied
+            return quietly(convert, self, made)
     return _fresh("_to_copy", self, dtype=dtype, memory_format=memory_format)
 
 
 #: The chars of the dtypes that NumPy converts to as torch does, real ones from such; ``E`` is that of ``bfloat16``.
 _REAL_CHARS: Final = frozenset("?bhilBefdE")
-_PLAIN_CHARS: Final = _REAL_CHARS | {"F", "D"}
+_COMPLEX_CHARS: Final = frozenset("FD")
+_PLAIN_CHARS: Final = _REAL_CHARS | _COMPLEX_CHARS
 
 
 def _to_dtype(

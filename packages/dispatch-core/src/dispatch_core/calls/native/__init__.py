@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from ...surroundings.extensions import find_extension
 
-LAYOUT: Final = 10
+LAYOUT: Final = 11
 """The number that the distribution has to carry, too: of the specs that plans and targets are made of."""
 DISTRIBUTION: Final = "dispatch-calls-native"
 #: The module, or None, and a sentence about it; empty before the first look.

@@ -39,7 +39,7 @@ TENSOR, OPTIONAL_TENSOR, LIST, OPTIONAL_LIST, INT, FLOAT, BOOL, SCALAR, INTS, SC
     1, 14
 )
 #: Ways to run a target.
-ASIDE, CALL, BODY, RECORD, LATER = range(5)
+ASIDE, CALL, BODY, RECORD, LATER, HANDLE = range(6)
 #: Kinds of results.
 FRESH, VIEW, WRITTEN, PLAIN, VIEWS = range(5)
 #: Parts of the value of a view's attribute, by the names that `ViewCode.parts` has for them.
@@ -254,6 +254,8 @@ class CallPlan:
             )
         elif traits.inlined is not None and traits.inlined.deferral is not None:
             spec, way = make_deferral_spec(traits.inlined.deferral, signature, FRONTENDS.get(mask & MARKERS)), LATER
+        elif traits.inlined is not None and traits.inlined.step is not None:
+            spec, way = traits.inlined.step, HANDLE
         if spec is None and way != ASIDE:
             way, below = CALL, None
         common = {"way": way, "count": len(signature.parameters), "runner": runner, "thrower": thrower}
@@ -263,32 +265,38 @@ class CallPlan:
         """Return how the runner below a recorded call is run, or None while its results are compared."""
         signature = tables.signature
         traits = tables.traits_of(runner)
-        if signature is None or traits.is_watched or traits.body is None:
+        if signature is None or traits.is_watched:
             return None
-        spec = make_body_spec(traits.body, signature)
+        spec, way = None if traits.body is None else make_body_spec(traits.body, signature), BODY
+        if traits.inlined is not None:
+            spec, way = traits.inlined.step, HANDLE
         if spec is None:
             return None
         count = len(signature.parameters)
         # It raises no error itself.
-        return self.front.Target({**spec, "way": BODY, "count": count, "runner": runner, "thrower": runner})
+        return self.front.Target({**spec, "way": way, "count": count, "runner": runner, "thrower": runner})
 
     def find_thrower(
         self, mask: int, runner: Runner, *, is_native: bool, below: Runner | None
     ) -> Callable[[BaseException], object]:
         """Return a function that raises an error again through the frames that generated functions would have here.
 
-        ``is_native`` says that the front has called a kernel itself, ``below`` is the runner that a record was made above.
+        ``is_native`` says that the front has called a kernel or a handler itself, ``below`` is the runner that a record was
+        made above.
         """
         entry, state = self.entry, context.current()
         is_inline = entry.specialized_mask == mask if state is None else (mask, state) in entry.specialized_states
         key = id(runner), is_inline, is_native, below is None
         if key in self.throwers:
             return self.throwers[key]
-        body = entry.tables.traits_of(runner if below is None else below).body if is_native else None
+        traits = entry.tables.traits_of(runner if below is None else below)
+        body = traits.body if is_native else None
         kernel = {"__kernel": runner if body is None else body.constants["__kernel"]}
         run, own = self.front.raise_error, kernel if is_inline and (below is None or body is None) else {}
         if body is not None and (below is not None or not is_inline):
             run = make_function(_RUN_TEXT, f"kernel of {entry.name}", {"__raise": run, **kernel}, is_shared=True)
+        elif is_native and traits.inlined is not None and (below is not None or not is_inline):
+            run = make_function(_RUN_TEXT, f"recorder of {entry.name}", {"__raise": run}, is_shared=True)
         if below is not None:
             run = make_function(_RUN_TEXT, f"autograd of {entry.name}", {"__raise": run}, is_shared=True)
         names = {"__error": Exception, "__trim": trim_traceback, "__run": run, **own}

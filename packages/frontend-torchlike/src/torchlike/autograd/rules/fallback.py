@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import dispatch_core as dc
-from dispatch_aten.decompositions import EXPLICIT
+from dispatch_aten.decompositions import EXPLICIT, IMPLICIT
 from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
 from dispatch_aten.variants import functional_of
 from dispatch_core.keys import AUTOGRAD
@@ -91,11 +91,12 @@ def make_composed_kernel(op: Any, keyset: Any) -> Any:
     run = make_passing_kernel(op, keyset)
     if not keyset.marker:
         return run  # raw arrays have no history
-    run_parts = EXPLICIT[op.name.removeprefix("aten::")]
+    name = op.name.removeprefix("aten::")
+    run_parts = (EXPLICIT if name in EXPLICIT else IMPLICIT)[name]
 
-    def kernel(*args: Any) -> Any:
+    def kernel(*args: Any, **kwargs: Any) -> Any:
         records = is_grad_enabled() and any(tensor.requires_grad for tensor in find_tensors(args))
-        return (run_parts if records else run)(*args)
+        return (run_parts if records else run)(*args, **kwargs)
 
     return kernel
 

@@ -37,8 +37,10 @@ _NUMBERS: Final = {
 }
 #: In-place overloads whose functional overload has another overload name.
 _FUNCTIONAL: Final = {"pow_.Scalar": "pow.Tensor_Scalar"}
-#: Backward operators that are differentiated by their parts: the gradients of one layer of a recurrent network.
-_COMPOSED: Final = frozenset({"mkldnn_rnn_layer_backward"})
+#: Operators that are differentiated by their parts, where a device has a kernel for the whole: the gradients of one layer of
+#: a recurrent network, and quantiles.
+_QUANTILES: Final = {f"{kind}{overload}" for kind in ("quantile", "nanquantile") for overload in ("", ".scalar")}
+_COMPOSED: Final = frozenset({"mkldnn_rnn_layer_backward"} | _QUANTILES)
 _CUT: Final = Formula({"self": "zeros_like(grad)"})
 
 

@@ -53,14 +53,14 @@ class Processes(NamedTuple):
     """The processes that write a checkpoint: the number of this one, how many there are, and what they wait by."""
 
     number: int
-    count: int
+    total: int
     #: The device whose processes they are; None for those of a group, or for one alone.
     device: str | None
     group: Any
 
     def meet(self, name: str) -> None:
         """Wait until all have come here."""
-        if self.count == 1:
+        if self.total == 1:
             return
         if self.device is not None:
             find_interface(self.device).placements.meet(name)
@@ -79,7 +79,8 @@ def find_processes(tensors: Iterable[Tensor], group: Any) -> Processes:
     for name in {each.device.type for each in tensors}:
         engine = find_interface(name).placements
         if engine is not None and engine.process()[1] > 1:
-            return Processes(*engine.process(), name, None)
+            number, total = engine.process()
+            return Processes(number, total, name, None)
     return Processes(0, 1, None, None)
 
 

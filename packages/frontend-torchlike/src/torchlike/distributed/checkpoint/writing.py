@@ -62,11 +62,12 @@ def async_save(state_dict: dict[str, Any], **options: Any) -> Future[None]:
 
     def run() -> None:
         try:
-            made.set_result(_write(copies, values, processes, folder))
+            _write(copies, values, processes, folder)
+            made.set_result(None)
         except BaseException as error:  # noqa: BLE001  # the program asks the future for it
             made.set_exception(error)
 
-    if processes.count > 1:
+    if processes.total > 1:
         run()
     else:
         Thread(target=run, name="checkpoint").start()
@@ -128,7 +129,7 @@ def _write(parts: dict[str, Any], values: dict[str, Any], processes: Processes, 
         save_file(values, beside / VALUES)
     processes.meet("checkpoint: all parts are written")
     if processes.number == 0:
-        (beside / INDEX).write_text(json.dumps({"version": 1, "processes": processes.count}) + "\n", encoding="utf-8")
+        (beside / INDEX).write_text(json.dumps({"version": 1, "processes": processes.total}) + "\n", encoding="utf-8")
         _replace(beside, folder)
     processes.meet("checkpoint: the folder is in place")
 

@@ -8,7 +8,7 @@ Note [DTensor]
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.placements import (
@@ -50,7 +50,7 @@ class DTensor(metaclass=_Placed):
     ``to_local``. See Note [DTensor].
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("DTensor is not called; distribute_tensor and DTensor.from_local make tensors on a mesh")
 
     @staticmethod
