@@ -16,6 +16,7 @@ from test_placed_tensors import full, lay, place
 
 import dispatch_core as dc
 import torchlike as torch
+from dispatch_aten.placements import DeviceMesh as Mesh
 from dispatch_aten.placements import PlacementError, placement_of
 from torchlike.distributed.placed import gathers, set_gather_limit
 from torchlike.distributed.tensor import DeviceMesh, DTensor, Partial, Replicate, Shard, distribute_tensor
@@ -204,13 +205,14 @@ def test_text_layout_and_questions() -> None:
 
 
 def test_copies_pickles_and_files_lie_as_the_tensor_does() -> None:
-    x = place(torch.arange(6.0).reshape(2, 3), ALONE, [Shard(0)]).requires_grad_()
+    mesh = Mesh("cpu", [0], rank=0)
+    x = place(torch.arange(6.0).reshape(2, 3), mesh, [Shard(0)]).requires_grad_()
     (x * x).sum().backward()
     file = io.BytesIO()
     torch.save({"x": x.detach()}, file)
     file.seek(0)
     for each in (copy.deepcopy(x), pickle.loads(pickle.dumps(x)), torch.load(file)["x"]):
-        assert placement_of(each) == (ALONE, (Shard(0),)) and torch.equal(each, x)
+        assert placement_of(each) == (mesh, (Shard(0),)) and torch.equal(each, x)
         assert each._dispatch_data.spec is x._dispatch_data.spec
     assert torch.equal(copy.deepcopy(x).grad, 2 * x)
 
