@@ -6,8 +6,8 @@ Note [Specs]
 
 Note [Alike in all processes]
     What code asks of a tensor has one answer in all processes, because they have to make the same calls: formulas of
-    derivatives choose by strides. So these are not those of the part, which is smaller, and of one row here or there: a tensor
-    says that it lies row by row, and a view of a part that does not becomes a copy.
+    derivatives choose by strides. So these are not those of the part, which is smaller, and of one row here or there: a
+    tensor says that it lies row by row, and a view of a part that does not becomes a copy.
 """
 
 from __future__ import annotations
