@@ -17,6 +17,8 @@ __all__ = ["find_rewrite", "run_by_batch"]
 
 _aten, _own = dc.ops.aten, dc.ops.dispatch
 _MEAN, _SUM = 1, 2
+#: The number of torch's ``contiguous_format``.
+_CONTIGUOUS: Final = 0
 
 
 def find_rewrite(operator: PartOperator) -> Callable[..., Any] | None:
@@ -163,6 +165,16 @@ def _squeeze(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     return _aten.squeeze.dims(values[0], dims)
 
 
+def _view(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
+    """Return a view in another shape, or a copy of a part that cannot be viewed so; see Note [Alike in all processes]."""
+    try:
+        return run(operator, values)
+    except RuntimeError:
+        record = values[0]._dispatch_data
+        local = _aten.clone(record.local, memory_format=_CONTIGUOUS)
+        return run(operator, [wrap_part(local, record.spec), *values[1:]])
+
+
 #: Losses of elements, whose averages are sums that are divided.
 _LOSSES: Final = frozenset(
     "mse_loss mse_loss_backward smooth_l1_loss smooth_l1_loss_backward huber_loss binary_cross_entropy"
@@ -174,4 +186,5 @@ _BY_NAME: Final[dict[str, Callable[..., Any]]] = {
     "mean": _mean,
     "embedding": _embed,
     "squeeze": _squeeze,
+    "view": _view,
 }

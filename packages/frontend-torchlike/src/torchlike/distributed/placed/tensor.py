@@ -3,6 +3,11 @@
 Note [Specs]
     Where a tensor lies, and its size, is one object (`Spec`) for all tensors that lie so: what calls do is kept by it. An
     equal one that a copy or a file makes is the same object.
+
+Note [Alike in all processes]
+    What code asks of a tensor has one answer in all processes, because they have to make the same calls: formulas of
+    derivatives choose by strides. So these are not those of the part, which is smaller, and of one row here or there: a
+    tensor says that it lies row by row, and a view of a part that does not becomes a copy.
 """
 
 from __future__ import annotations
@@ -77,6 +82,14 @@ class Spec:
         """The spec of the same tensor, whole in the place of what is to be combined."""
         made = [Replicate() if isinstance(each, Partial) else each for each in self.placements]
         return Spec(self.mesh, made, self.size)
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """The strides of the whole, row by row; see Note [Alike in all processes]."""
+        made = [1]
+        for size in reversed(self.size[1:]):
+            made.append(made[-1] * max(size, 1))
+        return tuple(reversed(made)) if self.size else ()
 
     @cached_property
     def coordinate(self) -> tuple[int, ...]:
@@ -175,25 +188,13 @@ class PlacedPart(PlacedData, LayoutData):
         return made
 
 
-def _strides(record: Any) -> tuple[int, ...]:
-    """Return the strides of the whole if it lies in memory in the order of the part."""
-    local, size = dc.strides(record.local), record.spec.size
-    made = [0] * len(size)
-    step = 1
-    for dim in sorted(range(len(size)), key=lambda dim: (local[dim], -dim)):
-        if local[dim] or size[dim] <= 1:
-            made[dim] = step
-            step *= max(size[dim], 1)
-    return tuple(made)
-
-
 DISTRIBUTED: Final = TensorLayout(
     "Distributed",
     PlacedPart,
     component="local",
     shape=lambda record: record.spec.size,
     dtype=lambda record: dc.dtype(record.local),
-    strides=_strides,
+    strides=lambda record: record.spec.strides,
     hint="full_tensor() has all elements, and to_local() this process's",
 )
 
