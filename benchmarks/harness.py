@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-#: The first calls of a function, in which its code may be written anew.
+#: How many first calls a function changes in, at most.
 _CHANGING = 50
 #: The modules that C is compiled to.
 COMPILED = ("dispatch_backend_cpu_native._loops", "dispatch_calls_native._front")
