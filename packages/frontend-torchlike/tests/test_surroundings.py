@@ -131,3 +131,11 @@ def test_what_is_no_tensor_pair_or_number_is_refused_at_once(make, error, text):
 def test_values_that_cannot_be_computed_with_are_refused(make, text):
     with pytest.raises(RuntimeError, match=text):
         make()
+
+
+def test_a_module_of_two_names_has_its_tensors_back_after_a_functional_call():
+    layer = torchlike.nn.Linear(1, 1, bias=False)
+    both, weight = torchlike.nn.Sequential(layer, layer), layer.weight
+    found = torchlike.func.functional_call(both, {"0.weight": torchlike.tensor([[3.0]])}, torchlike.ones(1, 1))
+    assert found.item() == 9
+    assert layer.weight is weight

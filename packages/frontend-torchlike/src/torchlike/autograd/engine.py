@@ -181,12 +181,11 @@ def _execute(
             grads = buffers.pop(node, None)
             if grads is not None:
                 runs = needed is None or node in needed
+                is_wanted = wanted is not None and node in wanted.nodes
                 if streams is not None:
                     streams.enter(node, grads, buffers)
-                if wanted is None:
-                    if node.tensor_hooks is not None or node.retained is not None or node.pre_hooks is not None:
-                        _run_hooks(node, grads, None, True)
-                elif runs or node in wanted.nodes:
+                has_hooks = node.tensor_hooks is not None or node.retained is not None or node.pre_hooks is not None
+                if is_wanted or (has_hooks and runs):
                     _run_hooks(node, grads, wanted, runs)
                 if runs:
                     run_node(node, grads, buffers)
@@ -194,7 +193,7 @@ def _execute(
                         node.release()
                 if streams is not None:
                     streams.leave(node)
-                    if wanted is not None and node in wanted.nodes:
+                    if is_wanted:
                         streams.come_to(node, grads)
                 grads = None  # a leaf takes a gradient as its own that nothing else holds
             for leaf in feeds.get(node, ()):
@@ -269,8 +268,11 @@ def _find_nodes_above(order: list[Node], goals: set[Node]) -> set[Node]:
     """Return the nodes below which a goal lies."""
     found: set[Node] = set()
     for node in reversed(order):
-        if any(edge is not None and (edge.node in goals or edge.node in found) for edge in node.next):
-            found.add(node)
+        for edge in node.next:
+            source = edge.node if isinstance(edge, Output) else edge
+            if source in goals or source in found:
+                found.add(node)
+                break
     return found
 
 

@@ -14,8 +14,8 @@ from dispatch_core.frontends import call_signature
 
 from ..tensors.tensor import Tensor
 from ..values.pytree import tree_flatten, tree_structure, tree_unflatten
+from ..values.pytree.walks import _broadcast_to_and_flatten as broadcast_to_leaves
 from .calls import tensors_of, wrap_result, written_tensors
-from .mapping import broadcast_to_leaves
 from .stack import below, current_levels
 from .tensors import Batched, note_write, wrap_value
 from .vmap_level import BATCHED, VmapLevel

@@ -9,8 +9,9 @@ from typing import Any, Final, TypeAlias
 from dispatch_core.caches import keep
 from dispatch_core.frontends import call_signature
 
-from ..tensors.tensor import frontend
-from .tensors import LevelData, data_of, make_data, wrap_value
+from ..tensors.tensor import bare, frontend
+from .stack import FRONT
+from .tensors import LevelData, make_data, wrap_value
 
 
 class CallShape:
@@ -129,7 +130,16 @@ def _make_wrapping(op: Any, shape: CallShape, kind: type[LevelData]) -> _Wrap:
     signature = shape.signature
     results = signature.results
     if shape.is_fresh:
-        return lambda level, found, values: found if found is None else wrap_value(kind, found, level)
+
+        def wrap_fresh(level: Any, found: Any, values: tuple[Any, ...]) -> Any:
+            if found is None:
+                return None
+            made = bare()  # as `wrap_value`
+            data = made._dispatch_data = make_data(kind, found, level, False)
+            made._dispatch_mask = data.keys | FRONT | frontend.marker
+            return made
+
+        return wrap_fresh
     if not results:
         return lambda level, found, values: found
     if len(results) == 1:
@@ -149,8 +159,8 @@ def wrap_result(result: Any, op: Any, kind: type[LevelData], level: Any, found: 
     source = None if result.source < 0 else values[result.source]
     if result.kind == "self":
         return source
-    base: Any = data_of(source) if result.kind == "view" else None
-    if base is not None and base.level is level:
+    base = getattr(source, "_dispatch_data", None) if result.kind == "view" else None
+    if isinstance(base, LevelData) and base.level is level:
         if result.is_list:
             parts = [make_data(kind, each, level, base.is_captured) for each in found]
             return frontend.views.views(source, parts, op, values)  # type: ignore[union-attr]  # the frontend has the hook

@@ -15,12 +15,12 @@ from ..autograd.function import IN_TRANSFORMS, Function, find_backward
 from ..history.grad_mode import no_grad
 from ..tensors.tensor import Tensor
 from ..values.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..values.pytree.walks import _broadcast_to_and_flatten as broadcast_to_leaves
 from .author_rules import run_rule, wrap_outputs
 from .custom_tangents import keep_call, make_pushing
 from .dual_level import DualLevel, push_function
 from .front import open_closed
 from .grad_level import ForwardLevel, GradLevel
-from .mapping import broadcast_to_leaves
 from .stack import above, below, current_levels
 from .tensors import Tracked, wrap_value
 from .vmap_level import VmapLevel

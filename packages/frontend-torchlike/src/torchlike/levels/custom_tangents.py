@@ -101,7 +101,7 @@ def record_pushing(
     level: GradLevel,
     op: Any,
     values: tuple[Any, ...],
-    call: Callable[[Any, tuple[Any, ...]], Any],
+    call: Callable[[tuple[Any, ...]], Any],
 ) -> Any:
     """Run a call of an operator by ``call``, and record a node that computes tangents by its rule."""
 
@@ -111,7 +111,7 @@ def record_pushing(
         with below():
             inner = map_tensors(op, level.leave, values)
             arguments = {name: copy(name, value) for name, value in zip(names, inner, strict=True)}
-        output = call(op, values)
+        output = call(values)
         results = list(output) if isinstance(output, tuple) else [output]
         with below():
             own = [copy(name, level.leave(each)) for name, each in zip(rule.results, results, strict=True)]

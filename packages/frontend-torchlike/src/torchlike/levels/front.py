@@ -76,10 +76,13 @@ def _arrays_of(tensors: Any) -> int:
 
 def _make_back(op: Any, keyset: Any) -> Callable[..., Any]:
     """Return a kernel that goes on below the level on top, whose own kernels have run."""
+    ways: dict[type[TransformLevel], Callable[[tuple[TransformLevel, ...], tuple[Any, ...]], Any]] = {}
 
     def run(*values: Any) -> Any:
-        level: Any = current_levels()[-1]
-        return level.call_below(op, values)
+        levels = current_levels()
+        kind = type(levels[-1])
+        way = ways.get(kind) or ways.setdefault(kind, kind.bind_below(op))
+        return way(levels, values)
 
     return run
 

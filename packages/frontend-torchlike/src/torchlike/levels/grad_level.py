@@ -17,10 +17,10 @@ from ..autograd.rules.forward_rules import find_forward_rule
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import enable_grad, is_grad_enabled
 from ..tensors.tensor import Tensor, frontend
-from .calls import call_in_order, shape_of, wrap_results, written_tensors
+from .calls import bind_wrapping, call_in_order, shape_of, written_tensors
 from .custom_tangents import find_call_rule, record_pushing
 from .front import open_closed
-from .stack import TransformLevel, below, current_levels, run_below
+from .stack import TransformLevel, below, run_below
 from .tensors import NESTED, LevelData, Tracked, make_layout_error, note_write, stand_for, wrap_value
 
 _BACK: Final = dc.DispatchKey.FuncTorchDynamicLayerBackMode.value
@@ -99,7 +99,7 @@ class GradLevel(TransformLevel):
                 values = tuple(entered)
             if is_plain:
                 return recorded(*values)
-            return level.run_recorded(alone if level.has_own_node(op) else recorded, values)
+            return level.run_recorded(recorded if level.find_rule(op) is None else alone, values)
 
         return run
 
@@ -125,31 +125,39 @@ class GradLevel(TransformLevel):
         if composite is not None:
             return composite(*values)
         entered = shape.map_tensors(partial(self.enter, is_captured=True), values)
-        own_keys = (0 if self.has_own_node(op) else autograd) | casts | _BACK | frontend.marker
+        own_keys = casts | _BACK | frontend.marker
+        own_keys |= autograd if self.find_rule(op) is None else 0
         return self.run_recorded(op.runner(own_keys), entered)
 
-    def has_own_node(self, op: Any) -> bool:
-        """Return whether `call_below` records calls of an operator, instead of its Autograd kernel."""
-        return False
+    def find_rule(self, op: Any) -> Any:
+        """Return the rule by which what goes on below records an operator itself; None where the Autograd kernels do."""
+        return None
 
     def run_recorded(self, run: Any, values: tuple[Any, ...]) -> Any:
-        """Run a call by the Autograd kernels."""
+        """Run a call that is recorded."""
         return run(*values)
 
-    def call_below(self, op: Any, values: tuple[Any, ...]) -> Any:
-        """Run a call whose history the Autograd kernels keep."""
-        shape, inner = shape_of(op), list(values)
-        for index in shape.singles:
-            if (value := inner[index]) is not None:
-                data = getattr(value, "_dispatch_data", None)
-                inner[index] = data.value if isinstance(data, LevelData) and data.level is self else self.leave(value)
-        for index in shape.lists:
-            inner[index] = inner[index] and [self.leave(each) for each in inner[index]]
-        found = run_below(current_levels(), shape.call, *inner)
-        if shape.writes:
-            for tensor in written_tensors(op, values):
-                note_write(tensor)
-        return wrap_results(op, Tracked, self, found, values)
+    @classmethod
+    def bind_below(cls, op: Any) -> Any:
+        shape, wrap = shape_of(op), bind_wrapping(op, Tracked)
+        singles, lists, writes, call = shape.singles, shape.lists, shape.writes, shape.call
+
+        def run(levels: Any, values: tuple[Any, ...]) -> Any:
+            level, inner = levels[-1], list(values)
+            for index in singles:
+                if (value := inner[index]) is not None:
+                    data: Any = getattr(value, "_dispatch_data", None)
+                    is_own = isinstance(data, LevelData) and data.level is level
+                    inner[index] = data.value if is_own else level.leave(value)
+            for index in lists:
+                inner[index] = inner[index] and [level.leave(each) for each in inner[index]]
+            found = run_below(levels, call, *inner)
+            if writes:
+                for tensor in written_tensors(op, values):
+                    note_write(tensor)
+            return wrap(level, found, values)
+
+        return run
 
     def _make(self, op: Any, values: tuple[Any, ...]) -> Any:
         """Run a call without tensors: one that makes a tensor makes one of the level, which may be written to."""
@@ -186,20 +194,24 @@ class ForwardLevel(GradLevel):
     def grad_mode(self) -> bool:
         return self._outer and (is_grad_enabled() if self._mode is None else self._mode)
 
-    def has_own_node(self, op: Any) -> bool:
-        return self._find_rule(op) is not None
-
-    def _find_rule(self, op: Any) -> Any:
+    def find_rule(self, op: Any) -> Any:
         """Return the rule by which a call has tangents of its own; None where backward, differentiated, has them."""
         if not self.pushes:
             return None
         alone = self._outer and not self.grad_mode  # the transforms around record no tangents
         return find_forward_rule(op) or (find_call_rule(op, ForwardLevel) if alone else None)
 
-    def call_below(self, op: Any, values: tuple[Any, ...]) -> Any:
-        rule = self._find_rule(op)
-        call = super().call_below
-        return call(op, values) if rule is None else record_pushing(rule, self, op, values, call)
+    @classmethod
+    def bind_below(cls, op: Any) -> Any:
+        call = super().bind_below(op)
+
+        def run(levels: Any, values: tuple[Any, ...]) -> Any:
+            rule = levels[-1].find_rule(op)
+            if rule is None:
+                return call(levels, values)
+            return record_pushing(rule, levels[-1], op, values, partial(call, levels))
+
+        return run
 
     def run_recorded(self, run: Any, values: tuple[Any, ...]) -> Any:
         before, is_on = self._mode, is_grad_enabled()

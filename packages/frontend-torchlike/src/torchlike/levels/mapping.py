@@ -10,7 +10,8 @@ from dispatch_core.tracebacks import api_boundary
 
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
-from ..values.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map_, tree_structure, tree_unflatten
+from ..values.pytree import TreeSpec, tree_flatten, tree_leaves, tree_structure, tree_unflatten
+from ..values.pytree.walks import _broadcast_to_and_flatten as broadcast_to_leaves
 from .randomness import check_randomness
 from .stack import above
 from .tensors import NESTED, refuse_layouts
@@ -69,20 +70,6 @@ def name_of(func: Any) -> str:
     if hasattr(func, "__name__"):
         return str(func.__name__)
     return f"functools.partial({name_of(func.func)}, ...)" if isinstance(func, partial) else repr(func)
-
-
-def broadcast_to_leaves(prefix: Any, spec: TreeSpec) -> list[Any] | None:
-    """Return the leaf of ``prefix`` that stands above each leaf of a tree; None where the trees do not fit."""
-    found: list[Any] = []
-
-    def extend(value: Any, part: Any) -> None:
-        found.extend([value] * len(tree_leaves(part)))
-
-    try:
-        tree_map_(extend, prefix, tree_unflatten([0] * spec.num_leaves, spec))
-    except ValueError:
-        return None
-    return found
 
 
 def _read_arguments(func: Any, in_dims: Any, args: Any) -> tuple[int, list[int | None], list[Any], TreeSpec]:

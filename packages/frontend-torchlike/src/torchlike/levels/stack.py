@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from contextvars import ContextVar
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, ClassVar, Final, Self
 
@@ -53,6 +54,13 @@ class TransformLevel:
         closed levels and goes by `call`.
         """
         return general
+
+    @classmethod
+    def bind_below(cls, op: Any) -> Callable[[tuple[TransformLevel, ...], tuple[Any, ...]], Any]:
+        """Return a function of the same, which runs calls of an operator one level below, after the level's own kernels."""
+        raise NotImplementedError(
+            f"{cls.__name__} has no method bind_below, and no kernels of its own that go on below"
+        )
 
     def call(self, keyset: Any, op: Any, values: tuple[Any, ...]) -> Any:
         """Run a call that arrived with this level on top; ``values`` are all arguments in the schema's order."""
@@ -142,6 +150,12 @@ class below(_Stacked):  # noqa: N801  # a context manager is spelled like a func
             raise
 
 
+@lru_cache(maxsize=256)
+def _without_front(masks: Any) -> Any:
+    """Return the context's masks, which are the argument, without the layer's key."""
+    return without_included(FRONT)
+
+
 def run_below(levels: tuple[TransformLevel, ...], function: Callable[..., Any], *args: Any) -> Any:
     """Call a function as in a block of `below`, in less time; ``levels`` are those that are open."""
     level = levels[-1]
@@ -152,7 +166,7 @@ def run_below(levels: tuple[TransformLevel, ...], function: Callable[..., Any], 
     try:
         if len(levels) > 1:
             return function(*args)
-        masks = set_masks[without_included(FRONT)]
+        masks = set_masks[_without_front(current_masks())]
         try:
             return function(*args)
         finally:

@@ -54,14 +54,19 @@ class LevelData:
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of all dimensions, as the function sees them."""
-        data = self.value._dispatch_data
+        hidden, data = self.hidden, self.value._dispatch_data
+        while isinstance(data, LevelData):
+            hidden, data = hidden + data.hidden, data.value._dispatch_data
         shape: tuple[int, ...] = data.shape if is_plain[type(data)] else dc.shape(data)
-        return shape[self.hidden :] if self.hidden else shape
+        return shape[hidden:] if hidden else shape
 
     @property
     def dtype(self) -> Any:
         """The scalar type of the elements."""
-        return self.value.dtype
+        value = self.value
+        while isinstance(data := value._dispatch_data, LevelData):
+            value = data.value
+        return value.dtype
 
     @property
     def layout(self) -> layout:
@@ -70,7 +75,8 @@ class LevelData:
 
     def strides(self) -> tuple[int, ...]:
         """Return the strides as the function sees them."""
-        return dc.strides(self.value)[self.hidden :]
+        data = self.value._dispatch_data
+        return (data.strides() if isinstance(data, LevelData) else dc.strides(data))[self.hidden :]
 
     def storage_offset(self) -> int:
         """Return the offset of the first element as the function sees it."""
@@ -159,7 +165,7 @@ def _announce(kind: type[LevelData]) -> None:
     is_plain[kind] = True
 
 
-def wrap_value(kind: type[LevelData], value: Any, level: TransformLevel, *, is_captured: bool = False) -> Tensor:
+def wrap_value(kind: type[LevelData], value: Any, level: TransformLevel, is_captured: bool = False) -> Tensor:
     """Return a fresh tensor of a level for the tensor one level below."""
     data = make_data(kind, value, level, is_captured)
     made = bare()

@@ -88,12 +88,13 @@ class VmapLevel(TransformLevel):
                 if (value := given[index]) is None:
                     continue
                 data = getattr(value, "_dispatch_data", None)
+                if isinstance(data, LevelData) and data.level not in levels:
+                    value = given[index] = open_closed(value)
+                    values, data = (*values[:index], value, *values[index + 1 :]), value._dispatch_data
                 if isinstance(data, LevelData):
                     mask |= data.value._dispatch_mask
                     if data.level is level:
                         given[index], is_batched = Batch(data.value), True
-                    elif data.level not in levels:
-                        return run(levels, shape.map_tensors(open_closed, values))
                 else:
                     mask |= getattr(value, "_dispatch_mask", 0)
             if mask & LAYOUTS:

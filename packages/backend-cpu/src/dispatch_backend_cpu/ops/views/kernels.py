@@ -109,7 +109,7 @@ def _make_row_major_view(otherwise: Kernel) -> Kernel:
                 pass
             else:
                 # NumPy takes any negative size for -1.
-                if result.shape == size or -1 in size:
+                if result.shape == size or -1 in size or result.shape == tuple(size):
                     return result
         return otherwise(self, size)
 

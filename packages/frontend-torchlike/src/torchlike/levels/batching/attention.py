@@ -13,7 +13,7 @@ _OF_SAMPLES: Final = ("query", "key", "value", "grad_out_", "out", "logsumexp", 
 def _merge(tensor: Any) -> Any:
     """Return a tensor with the batch and the samples as one dimension."""
     shape = tensor.shape
-    return aten.reshape.default(tensor, [shape[0] * shape[1], *shape[2:]])
+    return aten.reshape.default(tensor, (shape[0] * shape[1], *shape[2:]))
 
 
 def _merge_mask(call: BatchedCall) -> Any:
@@ -23,7 +23,7 @@ def _merge_mask(call: BatchedCall) -> Any:
         samples = 1 if mask is None or call.rank("attn_bias") < 4 else call.shape("attn_bias")[0]
         return mask if samples == 1 else _merge(with_batch(mask, call.size))
     wide = align(mask, 4)
-    return _merge(aten.expand.default(wide, [call.size, call.shape("query")[0], *wide.shape[2:]]))
+    return _merge(aten.expand.default(wide, (call.size, call.shape("query")[0], *wide.shape[2:])))
 
 
 def _attention(call: BatchedCall) -> Any:
@@ -39,8 +39,8 @@ def _attention(call: BatchedCall) -> Any:
 
     def split(found: Any) -> Any:
         if found.shape == (0,):
-            return aten.expand.default(found, [call.size, 0])
-        return aten.view.default(found, [call.size, samples, *found.shape[1:]])
+            return aten.expand.default(found, (call.size, 0))
+        return aten.view.default(found, (call.size, samples, *found.shape[1:]))
 
     return map_results(call.run(**changed), split)
 

@@ -73,7 +73,9 @@ class BatchedCall:
 
     def rank(self, name: str) -> int:
         """Return the logical rank of a tensor."""
-        return rank_of(self.given[self.facts.places[name]])
+        value = self.given[self.facts.places[name]]
+        rank: int = value.tensor.ndim - 1 if type(value) is Batch else value.ndim
+        return rank
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the logical shape of a tensor."""
@@ -85,11 +87,13 @@ class BatchedCall:
 
     def with_batch(self, name: str) -> Any:
         """Return a tensor with the batch in front; one that is not batched is expanded, without a copy."""
-        return with_batch(self.given[self.facts.places[name]], self.size)
+        value = self.given[self.facts.places[name]]
+        return value.tensor if type(value) is Batch else with_batch(value, self.size)
 
     def tensors(self) -> list[str]:
         """Return the names of the arguments that are tensors, not those that are lists of them."""
-        return [name for name in self.facts.tensors if self[name] is not None]
+        given, places = self.given, self.facts.places
+        return [name for name in self.facts.tensors if given[places[name]] is not None]
 
     def run(self, /, **changed: Any) -> Any:
         """Call the operator on the level below, with other values of some arguments."""
@@ -141,7 +145,7 @@ def dtype_of(value: Any) -> ScalarType:
 
 def with_batch(value: Any, size: int) -> Any:
     """Return a tensor with the batch in front, expanded without a copy where there was none."""
-    return value.tensor if type(value) is Batch else aten.expand.default(value, [size, *value.shape])
+    return value.tensor if type(value) is Batch else aten.expand.default(value, (size, *value.shape))
 
 
 def align(value: Any, rank: int) -> Any:
@@ -156,7 +160,7 @@ def align(value: Any, rank: int) -> Any:
     if missing <= 0:
         return tensor
     shape = tensor.shape
-    return aten.view.default(tensor, [shape[0], *[1] * missing, *shape[1:]])
+    return aten.view.default(tensor, (shape[0], *[1] * missing, *shape[1:]))
 
 
 def wrap_dim(dim: int, rank: int) -> int:

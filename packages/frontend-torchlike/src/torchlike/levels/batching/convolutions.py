@@ -16,7 +16,7 @@ from .empty_batches import run_on_a_row
 def _merge(tensor: Any, dim: int) -> Any:
     """Return a tensor with the batch merged into a logical dimension, before its elements."""
     shape = list(tensor.shape)
-    moved = aten.permute.default(tensor, [*range(1, dim + 1), 0, *range(dim + 1, len(shape))])
+    moved = aten.permute.default(tensor, (*range(1, dim + 1), 0, *range(dim + 1, len(shape))))
     size, *logical = shape
     logical[dim] *= size
     return aten.reshape.default(moved, logical)
@@ -26,9 +26,9 @@ def _split(tensor: Any, dim: int, outer: int, size: int) -> Any:
     """Return a tensor with the batch in front, which a dimension has after ``outer`` groups."""
     shape = list(tensor.shape)
     inner = shape[dim] // (outer * size)
-    parted = aten.reshape.default(tensor, [*shape[:dim], outer, size, inner, *shape[dim + 1 :]])
-    moved = aten.permute.default(parted, [dim + 1, *range(dim + 1), *range(dim + 2, len(shape) + 2)])
-    return aten.reshape.default(moved, [size, *shape[:dim], outer * inner, *shape[dim + 1 :]])
+    parted = aten.reshape.default(tensor, (*shape[:dim], outer, size, inner, *shape[dim + 1 :]))
+    moved = aten.permute.default(parted, (dim + 1, *range(dim + 1), *range(dim + 2, len(shape) + 2)))
+    return aten.reshape.default(moved, (size, *shape[:dim], outer * inner, *shape[dim + 1 :]))
 
 
 def _convolve(call: BatchedCall) -> Any:
@@ -37,7 +37,7 @@ def _convolve(call: BatchedCall) -> Any:
         plain = None if type(bias) is Batch else bias
         if type(own) is Batch:
             found = call.run(input=_merge(own.tensor, 0), bias=plain)
-            found = aten.reshape.default(found, [size, -1, *found.shape[1:]])
+            found = aten.reshape.default(found, (size, -1, *found.shape[1:]))
         else:
             found = with_batch(call.run(bias=None), size)
             plain = None
@@ -58,9 +58,9 @@ def _convolve(call: BatchedCall) -> Any:
 def _merge_in_groups(weight: Any, groups: int) -> Any:
     """Return weights with the channels of all rows' results, those of a group next to each other."""
     size, channels, *rest = weight.shape
-    parted = aten.reshape.default(weight, [size, groups, channels // groups, *rest])
+    parted = aten.reshape.default(weight, (size, groups, channels // groups, *rest))
     moved = aten.transpose.int(parted, 0, 1)
-    return aten.reshape.default(moved, [size * channels, *rest])
+    return aten.reshape.default(moved, (size * channels, *rest))
 
 
 def _add_bias(found: Any, bias: Any) -> Any:

@@ -30,7 +30,7 @@ def fold(rank: int, *, size: str = "") -> Rule:
         def split(each: Any) -> Any:
             """Return a result with its batch, one that is not asked for as it is."""
             asked = each is not None and len(each.shape) > 1
-            return aten.view.default(each, [call.size, samples, *each.shape[1:]]) if asked else each
+            return aten.view.default(each, (call.size, samples, *each.shape[1:])) if asked else each
 
         return map_results(call.run(**changed), split)
 
@@ -40,7 +40,7 @@ def fold(rank: int, *, size: str = "") -> Rule:
 def _merge(tensor: Any) -> Any:
     """Return a tensor with the batch and the samples as one dimension."""
     shape = tensor.shape
-    return aten.reshape.default(tensor, [shape[0] * shape[1], *shape[2:]])
+    return aten.reshape.default(tensor, (shape[0] * shape[1], *shape[2:]))
 
 
 def _fold_by_dims() -> dict[str, Rule]:

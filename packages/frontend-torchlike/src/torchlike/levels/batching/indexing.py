@@ -21,7 +21,7 @@ def rows_of(tensor: Any, size: int, rank: int) -> Any:
     """Return the numbers of a batch's rows, as an index that broadcasts with others of a rank."""
     ones = aten.new_ones.default(tensor, [size], dtype=int64)
     numbers = aten.sub.Scalar(aten.cumsum.default(ones, 0), 1)
-    return aten.view.default(numbers, [size, *[1] * rank])
+    return aten.view.default(numbers, (size, *[1] * rank))
 
 
 class _Indices:
@@ -86,7 +86,7 @@ def _index(call: BatchedCall) -> Any:
         return found
     # The rows and the indices are not adjacent, so that the dimensions before these follow them.
     rest = range(1 + rank + before, len(found.shape))
-    return aten.permute.default(found, [0, *range(1 + rank, 1 + rank + before), *range(1, 1 + rank), *rest])
+    return aten.permute.default(found, (0, *range(1 + rank, 1 + rank + before), *range(1, 1 + rank), *rest))
 
 
 def _move(tensor: Any, source: int, target: int) -> Any:
@@ -115,9 +115,9 @@ def _index_put(call: BatchedCall) -> Any:
 def _put_indices_first(values: Any, indices: _Indices, rank: int) -> Any:
     missing = rank + 1 - len(values.shape)
     if missing > 0:
-        values = aten.view.default(values, [*[1] * missing, *values.shape])
+        values = aten.view.default(values, (*[1] * missing, *values.shape))
     start, end = 1 + indices.before, 1 + indices.before + indices.rank
-    return aten.permute.default(values, [0, *range(start, end), *range(1, start), *range(end, rank + 1)])
+    return aten.permute.default(values, (0, *range(start, end), *range(1, start), *range(end, rank + 1)))
 
 
 def _is_filled_mask(call: BatchedCall) -> bool:
@@ -131,7 +131,7 @@ def _fill_mask(call: BatchedCall, own: Any) -> Any:
     mask, rank = call["indices"][0], call.rank("self")
     missing = [1] * (rank - rank_of(mask))
     mask = mask.tensor if type(mask) is Batch else mask
-    mask = aten.view.default(mask, [*mask.shape, *missing])
+    mask = aten.view.default(mask, (*mask.shape, *missing))
     found = aten.where.self(mask, align(call["values"], rank), own)
     return aten.copy_.default(own, found) if call.op.name == "aten::index_put_" else found
 
@@ -169,11 +169,11 @@ def _index_select(call: BatchedCall) -> Any:
         found = aten.gather.default(tensor, dim, _spread(index.tensor, dim, tensor.shape))
     else:
         own = own if rank else aten.unsqueeze.default(own, 0)
-        picked = aten.index_select.default(own, dim - 1, aten.reshape.default(index.tensor, [-1]))
+        picked = aten.index_select.default(own, dim - 1, aten.reshape.default(index.tensor, (-1,)))
         shape = list(own.shape)
         shape[dim - 1 : dim] = [call.size, _with_dim(index.tensor).shape[1]]
         found = _move(aten.view.default(picked, shape), dim - 1, 0)
-    return found if rank else aten.view.default(found, [call.size])
+    return found if rank else aten.view.default(found, (call.size,))
 
 
 def _index_write(call: BatchedCall) -> Any:
@@ -188,7 +188,7 @@ def _index_write(call: BatchedCall) -> Any:
         found = call.run(self=own, dim=dim, **changed)
     else:
         found = _scatter(call, name, own, dim, value if is_tensor else None)
-    return found if rank else aten.view.default(found, [call.size])
+    return found if rank else aten.view.default(found, (call.size,))
 
 
 def _scatter(call: BatchedCall, name: str, own: Any, dim: int, value: Any) -> Any:
@@ -200,7 +200,7 @@ def _scatter(call: BatchedCall, name: str, own: Any, dim: int, value: Any) -> An
         if value is None:
             return aten.scatter.value(own, dim, index, call["value"])
         value = aten._to_copy.default(with_batch(value, call.size), dtype=own.dtype)
-        value = aten.view.default(value, [call.size, *[1] * (len(own.shape) - 1)])
+        value = aten.view.default(value, (call.size, *[1] * (len(own.shape) - 1)))
         return aten.scatter.src(own, dim, index, aten.expand.default(value, index.shape))
     source = _with_dim(with_batch(value, call.size))
     index = _spread(index, dim, source.shape)
@@ -211,7 +211,7 @@ def _scatter(call: BatchedCall, name: str, own: Any, dim: int, value: Any) -> An
 
 
 def _rows(tensor: Any) -> Any:
-    return aten.reshape.default(tensor, [tensor.shape[0], prod(tensor.shape[1:])])
+    return aten.reshape.default(tensor, (tensor.shape[0], prod(tensor.shape[1:])))
 
 
 def _places(call: BatchedCall, length: int) -> Any:
@@ -261,7 +261,7 @@ def _embedding_gradient(call: BatchedCall) -> Any:
     if padding >= 0:
         grad = aten.masked_fill.Scalar(grad, aten.unsqueeze.default(aten.eq.Scalar(indices, padding), -1), 0)
     found = call.run(grad_output=grad, indices=shifted, num_weights=count * call.size, padding_idx=-1)
-    return aten.view.default(found, [call.size, count, *found.shape[1:]])
+    return aten.view.default(found, (call.size, count, *found.shape[1:]))
 
 
 def _as_strided_scatter(call: BatchedCall) -> Any:

@@ -17,7 +17,7 @@ def _reduce(tensor: Any, reduction: int) -> Any:
     """Return the mean or the sum of each row, or the elements."""
     if reduction == _NONE:
         return tensor
-    rows = aten.reshape.default(tensor, [tensor.shape[0], prod(tensor.shape[1:])])
+    rows = aten.reshape.default(tensor, (tensor.shape[0], prod(tensor.shape[1:])))
     return (aten.mean.dim if reduction == _MEAN else aten.sum.dim_IntList)(rows, [1])
 
 
@@ -43,7 +43,7 @@ def _join_samples(call: BatchedCall) -> tuple[Any, Any]:
     if not _has_samples(call):
         return own, target
     size, samples, classes = own.shape
-    return aten.reshape.default(own, [size * samples, classes]), aten.reshape.default(target, [size * samples])
+    return aten.reshape.default(own, (size * samples, classes)), aten.reshape.default(target, (size * samples,))
 
 
 def _weights(call: BatchedCall, dtype: Any) -> Any:
@@ -65,7 +65,7 @@ def _weights(call: BatchedCall, dtype: Any) -> Any:
         rows = places if _has_samples(call) else aten.unsqueeze.default(places, 1)
         found = aten.view.default(aten.gather.default(weight.tensor, 1, rows), target.shape)
     else:
-        flat = aten.reshape.default(places, [prod(target.shape)])
+        flat = aten.reshape.default(places, (prod(target.shape),))
         found = aten.view.default(aten.index_select.default(weight, 0, flat), target.shape)
     return aten.where.ScalarOther(kept, found, 0)
 
@@ -92,25 +92,25 @@ def _nll_backward(call: BatchedCall) -> Any:
     grad = call.with_batch("grad_output")
     if call["reduction"] == _MEAN:
         grad = aten.div.Tensor(grad, call.with_batch("total_weight"))
-    grad = aten.view.default(grad, [*grad.shape, *[1] * (len(shape) - len(grad.shape))])
+    grad = aten.view.default(grad, (*grad.shape, *[1] * (len(shape) - len(grad.shape))))
     grad = aten.mul.Tensor(grad, _weights(call, own.dtype))
     grad = aten.where.ScalarOther(aten.ne.Scalar(call.with_batch("target"), call["ignore_index"]), grad, 0)
     found = call.run(
-        grad_output=aten.reshape.default(grad, [own.shape[0]]),
+        grad_output=aten.reshape.default(grad, (own.shape[0],)),
         self=own,
         target=target,
         weight=None,
         reduction=_NONE,
         total_weight=aten.new_zeros.default(own, []),
     )
-    return aten.view.default(found, [call.size, *call.shape("self")])
+    return aten.view.default(found, (call.size, *call.shape("self")))
 
 
 def _join_sequences(call: BatchedCall) -> dict[str, Any]:
     """Return the sequences of all rows as those of one batch: time first, then the rows' sequences one after another."""
     scores, targets = call.with_batch("log_probs"), call.with_batch("targets")
     size, steps, count, classes = scores.shape
-    joined = aten.reshape.default(aten.transpose.int(scores, 0, 1), [steps, size * count, classes])
+    joined = aten.reshape.default(aten.transpose.int(scores, 0, 1), (steps, size * count, classes))
     # Targets of several lengths may lie one after another, in a vector.
     rest = [size * targets.shape[1], *targets.shape[2:]]
     return {
@@ -122,7 +122,7 @@ def _join_sequences(call: BatchedCall) -> dict[str, Any]:
 
 
 def _split_rows(tensor: Any, size: int) -> Any:
-    return aten.view.default(tensor, [size, tensor.shape[0] // size, *tensor.shape[1:]])
+    return aten.view.default(tensor, (size, tensor.shape[0] // size, *tensor.shape[1:]))
 
 
 def _ctc(call: BatchedCall) -> Any:
@@ -132,10 +132,10 @@ def _ctc(call: BatchedCall) -> Any:
 def _ctc_backward(call: BatchedCall) -> Any:
     names = ("grad", "neg_log_likelihood", "log_alpha")
     parts = {name: call.with_batch(name) for name in names}
-    joined = {name: aten.reshape.default(each, [-1, *each.shape[2:]]) for name, each in parts.items()}
+    joined = {name: aten.reshape.default(each, (-1, *each.shape[2:])) for name, each in parts.items()}
     found = call.run(**_join_sequences(call), **joined)
     steps, every, classes = found.shape
-    split = aten.view.default(found, [steps, call.size, every // call.size, classes])
+    split = aten.view.default(found, (steps, call.size, every // call.size, classes))
     return aten.transpose.int(split, 0, 1)
 
 

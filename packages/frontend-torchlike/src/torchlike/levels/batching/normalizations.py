@@ -59,12 +59,12 @@ def _sum(tensor: Any, dims: list[int]) -> Any:
 
 
 def _samples(tensor: Any) -> Any:
-    return aten.reshape.default(tensor, [tensor.shape[0] * tensor.shape[1], *tensor.shape[2:]])
+    return aten.reshape.default(tensor, (tensor.shape[0] * tensor.shape[1], *tensor.shape[2:]))
 
 
 def _parts(tensor: Any, size: int) -> Any:
     shape = tensor.shape
-    return aten.view.default(tensor, [size, shape[0] // size, *shape[1:]])
+    return aten.view.default(tensor, (size, shape[0] // size, *shape[1:]))
 
 
 def _by_channel(rank: int) -> Any:
@@ -73,7 +73,7 @@ def _by_channel(rank: int) -> Any:
     def lay_out(value: Any) -> Any:
         tensor = value.tensor if type(value) is Batch else value
         batch = [tensor.shape[0], 1] if type(value) is Batch else []
-        return aten.view.default(tensor, [*batch, tensor.shape[-1], *[1] * (rank - 2)])
+        return aten.view.default(tensor, (*batch, tensor.shape[-1], *[1] * (rank - 2)))
 
     return lay_out
 
@@ -111,8 +111,8 @@ def _group_norm_backward(call: BatchedCall) -> Any:
         found[0] = _parts(made, call.size)
     if wants_weight:
         group = [call.size, call["N"], groups]
-        parted = aten.reshape.default(own, [*group, call["C"] // groups * call["HxW"]])
-        mean, rstd = (aten.reshape.default(each, [*group, 1]) for each in (mean, rstd))
+        parted = aten.reshape.default(own, (*group, call["C"] // groups * call["HxW"]))
+        mean, rstd = (aten.reshape.default(each, (*group, 1)) for each in (mean, rstd))
         normalized = aten.reshape.default(aten.mul.Tensor(aten.sub.Tensor(parted, mean), rstd), own.shape)
         found[1] = _sum(aten.mul.Tensor(grad, normalized), others)
     if wants_bias:
@@ -138,19 +138,19 @@ def _batch_norm(call: BatchedCall) -> Any:
 
 
 def _join_vectors(tensor: Any) -> Any:
-    return aten.reshape.default(tensor, [tensor.shape[0] * tensor.shape[1]])
+    return aten.reshape.default(tensor, (tensor.shape[0] * tensor.shape[1],))
 
 
 def _join_channels(tensor: Any) -> Any:
     size, samples, channels, *rest = tensor.shape
-    return aten.reshape.default(aten.transpose.int(tensor, 0, 1), [samples, size * channels, *rest])
+    return aten.reshape.default(aten.transpose.int(tensor, 0, 1), (samples, size * channels, *rest))
 
 
 def _part_channels(tensor: Any, size: int) -> Any:
     if len(tensor.shape) == 1:
-        return aten.view.default(tensor, [size, tensor.shape[0] // size])
+        return aten.view.default(tensor, (size, tensor.shape[0] // size))
     samples, channels, *rest = tensor.shape
-    parted = aten.reshape.default(tensor, [samples, size, channels // size, *rest])
+    parted = aten.reshape.default(tensor, (samples, size, channels // size, *rest))
     return aten.transpose.int(parted, 0, 1)
 
 

@@ -49,8 +49,8 @@ def _check(call: BatchedCall, ranks: dict[str, int]) -> None:
     for name, rank in ranks.items():
         if call.rank(name) != rank:
             raise ShapeError(f"expected a {rank}D tensor, but got {call.rank(name)}D", argument=name)
-    left, right = (dtype_of(call[name]) for name in ranks)
-    if left != right:
+    left, right = ranks
+    if dtype_of(call[left]) != dtype_of(call[right]):
         call.run(**{name: _first(call[name]) for name in ranks})  # refused, in torch's words
 
 

@@ -19,7 +19,7 @@ def _per_channel(call: BatchedCall) -> Any:
     # The channels follow the batch, and are one dimension with it.
     moved = aten.transpose.int(own, 1, axis + 1)
     joined, scale, zero_point = (
-        aten.reshape.default(each, [each.shape[0] * each.shape[1], *each.shape[2:]])
+        aten.reshape.default(each, (each.shape[0] * each.shape[1], *each.shape[2:]))
         for each in (moved, scale, zero_point)
     )
     results = call.run(self=joined, scale=scale, zero_point=zero_point, axis=0)

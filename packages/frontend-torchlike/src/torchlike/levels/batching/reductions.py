@@ -23,7 +23,7 @@ def along_dims(call: BatchedCall, *, name: str = "dim", empty_is_all: bool = Tru
         tensors = {each: aten.unsqueeze.default(tensor, 1) for each, tensor in tensors.items()}
     shifted = shift(dims, rank) if isinstance(dims, int) else shift_all(dims, rank)
     result = call.run(**tensors, **{name: shifted})
-    return result if rank else map_results(result, lambda each: aten.view.default(each, [call.size]))
+    return result if rank else map_results(result, lambda each: aten.view.default(each, (call.size,)))
 
 
 def _tensors(call: BatchedCall) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def _tensors(call: BatchedCall) -> dict[str, Any]:
         tensor = call.with_batch(name)
         missing = rank - rank_of(call[name])
         if missing:
-            tensor = aten.view.default(tensor, [call.size, *[1] * missing, *tensor.shape[1:]])
+            tensor = aten.view.default(tensor, (call.size, *[1] * missing, *tensor.shape[1:]))
         found[name] = tensor
     return found
 
@@ -46,7 +46,7 @@ def _over_all(call: BatchedCall, tensors: dict[str, Any], name: str) -> Any:
     tensor, dims = _whole_rows(tensor, is_list=_takes_list(call.op, name))
     result = call.run(**{first: tensor, name: dims})
     if not rank or (dims == 1 and rank > 1 and call.values.get("keepdim")):
-        return map_results(result, lambda each: aten.view.default(each, [call.size, *[1] * rank]))
+        return map_results(result, lambda each: aten.view.default(each, (call.size, *[1] * rank)))
     return result
 
 
@@ -65,7 +65,7 @@ def _whole_rows(tensor: Any, *, is_list: bool) -> tuple[Any, int | list[int]]:
 
 def _flatten(tensor: Any) -> Any:
     shape = tensor.shape
-    return tensor if len(shape) == 2 else aten.reshape.default(tensor, [shape[0], prod(shape[1:])])
+    return tensor if len(shape) == 2 else aten.reshape.default(tensor, (shape[0], prod(shape[1:])))
 
 
 def full(by_dim: str, *, index: int | None = None) -> Rule:

@@ -20,7 +20,7 @@ def _search(call: BatchedCall) -> Any:
     if rank_of(sequence) > 1:
         return call.run(sorted_sequence=with_batch(sequence, size), self=with_batch(own, size), **changed)
     values = with_batch(own, size)
-    rows = aten.reshape.default(values, [size, prod(values.shape[1:])])
+    rows = aten.reshape.default(values, (size, prod(values.shape[1:])))
     return aten.view.default(call.run(sorted_sequence=with_batch(sequence, size), self=rows, **changed), values.shape)
 
 
@@ -39,7 +39,7 @@ def _bucketize(call: BatchedCall) -> Any:
     if type(boundaries) is not Batch:
         return call.run(self=own.tensor)
     values = with_batch(own, call.size)
-    rows = aten.reshape.default(values, [call.size, prod(values.shape[1:])])
+    rows = aten.reshape.default(values, (call.size, prod(values.shape[1:])))
     found = aten.searchsorted.Tensor(boundaries.tensor, rows, out_int32=call["out_int32"], right=call["right"])
     return aten.view.default(found, values.shape)
 
@@ -49,12 +49,12 @@ def _is_in(call: BatchedCall) -> Any:
     if type(tests) is not Batch:
         return call.run(elements=call["elements"].tensor)
     elements = call.values.get("elements", call.values.get("element"))
-    rows = aten.reshape.default(tests.tensor, [call.size, prod(tests.tensor.shape[1:])])
+    rows = aten.reshape.default(tests.tensor, (call.size, prod(tests.tensor.shape[1:])))
     if isinstance(elements, (bool, int, float, complex)):
         found = aten.any.dim(aten.eq.Scalar(rows, elements), 1)
     else:
         rank = rank_of(elements)
-        rows = aten.view.default(rows, [call.size, *[1] * rank, rows.shape[1]])
+        rows = aten.view.default(rows, (call.size, *[1] * rank, rows.shape[1]))
         found = aten.any.dim(aten.eq.Tensor(aten.unsqueeze.default(align(elements, rank), -1), rows), -1)
     return aten.logical_not.default(found) if call["invert"] else found
 

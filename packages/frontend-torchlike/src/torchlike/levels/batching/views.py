@@ -22,7 +22,7 @@ def at_dims(*names: str, sizes: str = "") -> Rule:
         tensors: dict[str, Any] = {name: call.with_batch(name) for name in call.tensors()}
         rank = len(call[sizes]) if sizes else call.rank(next(iter(tensors)))
         if sizes:
-            tensors[sizes] = [call.size, *call[sizes]]
+            tensors[sizes] = (call.size, *call[sizes])
         return call.run(**tensors, **{name: wrap_dim(call[name], rank) for name in names})
 
     return rule
@@ -42,7 +42,7 @@ def at_size(name: str) -> Rule:
     return rule
 
 
-def _size(call: BatchedCall, size: Any) -> list[int]:
+def _size(call: BatchedCall, size: Any) -> tuple[int, ...]:
     """Return a logical size with the batch's before it; -1 is computed, which the batch's own size may not be."""
     size = list(size)
     if size.count(-1) == 1:
@@ -50,7 +50,7 @@ def _size(call: BatchedCall, size: Any) -> list[int]:
         elements = prod(call.shape("self"))
         if known and elements % known == 0:
             size[size.index(-1)] = elements // known
-    return [call.size, *size]
+    return (call.size, *size)
 
 
 def _expand(call: BatchedCall) -> Any:
@@ -58,14 +58,14 @@ def _expand(call: BatchedCall) -> Any:
     tensor = call.with_batch("self")
     missing = len(size) - call.rank("self")
     if missing < 0:
-        return aten.expand.default(tensor, [call.size, *size])  # refused, in torch's words
+        return aten.expand.default(tensor, (call.size, *size))  # refused, in torch's words
     if missing:
-        tensor = aten.view.default(tensor, [call.size, *[1] * missing, *tensor.shape[1:]])
-    return aten.expand.default(tensor, [call.size, *size])
+        tensor = aten.view.default(tensor, (call.size, *[1] * missing, *tensor.shape[1:]))
+    return aten.expand.default(tensor, (call.size, *size))
 
 
 def _permute(call: BatchedCall) -> Any:
-    return aten.permute.default(call.with_batch("self"), [0, *shift_all(call["dims"], call.rank("self"))])
+    return aten.permute.default(call.with_batch("self"), (0, *shift_all(call["dims"], call.rank("self"))))
 
 
 def _matrix_transpose(call: BatchedCall) -> Any:
@@ -130,7 +130,7 @@ def _unfold(call: BatchedCall) -> Any:
 def _unfold_backward(call: BatchedCall) -> Any:
     sizes, grad = call["input_sizes"], call.with_batch("grad_in")
     if not sizes:
-        return aten.view.default(call.run(grad_in=grad, input_sizes=[call.size, 1], dim=1), [call.size])
+        return aten.view.default(call.run(grad_in=grad, input_sizes=[call.size, 1], dim=1), (call.size,))
     return call.run(grad_in=grad, input_sizes=[call.size, *sizes], dim=shift(call["dim"], len(sizes)))
 
 
@@ -145,7 +145,7 @@ def _repeat(call: BatchedCall) -> Any:
     missing = len(repeats) - len(shape)
     tensor = call.with_batch("self")
     if missing > 0:
-        tensor = aten.view.default(tensor, [call.size, *[1] * missing, *shape])
+        tensor = aten.view.default(tensor, (call.size, *[1] * missing, *shape))
     return aten.repeat.default(tensor, [1, *repeats])
 
 

@@ -13,9 +13,20 @@ from ..modules.module import Module
 __all__ = ["functional_call"]
 
 
-def _list_tensors(module: Module) -> dict[str, Tensor]:
-    found: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
-    found.update(module.named_buffers(remove_duplicate=False))
+#: Where a module keeps a tensor: one of its dictionaries, and the name in there.
+_Place = tuple[dict[str, Any], str]
+
+
+def _list_places(module: Module) -> dict[str, _Place]:
+    """Return the places of a module's parameters and buffers, by all of their names."""
+    modules = list(module.named_modules(remove_duplicate=False))
+    found = {}
+    for kind in ("_parameters", "_buffers"):
+        for path, each in modules:
+            parts = getattr(each, kind)
+            for name, value in parts.items():
+                if value is not None:
+                    found[f"{path}.{name}" if path else name] = parts, name
     return found
 
 
@@ -29,13 +40,15 @@ def check_alike(models: Sequence[Module], caller: str) -> None:
         raise RuntimeError(f"{caller}: Expected all models to be of the same class.")
 
 
-def _tie(module: Module, given: dict[str, Tensor]) -> dict[str, Tensor]:
+def _tie(places: dict[str, _Place], given: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return the tensors given, each under all names of the one whose place it takes."""
-    names: dict[Tensor, list[str]] = {}
-    for name, tensor in _list_tensors(module).items():
-        names.setdefault(tensor, []).append(name)
+    names: dict[int, list[str]] = {}
+    for name, (parts, last) in places.items():
+        names.setdefault(id(parts[last]), []).append(name)
     found = dict(given)
     for tied in names.values():
+        if len(tied) == 1:
+            continue
         values = {given[name] for name in tied if name in given}
         if len(values) > 1:
             raise ValueError(
@@ -47,8 +60,7 @@ def _tie(module: Module, given: dict[str, Tensor]) -> dict[str, Tensor]:
     return found
 
 
-def _check_names(module: Module, given: dict[str, Tensor]) -> None:
-    known = _list_tensors(module)
+def _check_names(module: Module, known: dict[str, _Place], given: dict[str, Tensor]) -> None:
     texts = []
     for title, names in (
         ("Unexpected", [name for name in given if name not in known]),
@@ -61,14 +73,13 @@ def _check_names(module: Module, given: dict[str, Tensor]) -> None:
         raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t{joined}")
 
 
-def _swap(module: Module, name: str, value: Any) -> Any:
-    """Replace a parameter, a buffer or an attribute by a tensor, and return the one that was there."""
+def _find_place(module: Module, name: str) -> _Place:
+    """Return the place of an attribute that is no tensor yet, or not among the parameters and buffers."""
     path, _, last = name.rpartition(".")
     owner = module.get_submodule(path)
     for parts in (owner._parameters, owner._buffers, owner.__dict__):
         if last in parts:
-            before, parts[last] = parts[last], value
-            return before
+            return parts, last
     raise AttributeError(f"{owner._get_name()} has no attribute `{last}`")
 
 
@@ -80,16 +91,21 @@ def _reparametrize_module(
     for value in parameters_and_buffers.values():
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"{value!r} is not an instance of torchlike.Tensor")
-    given = _tie(module, parameters_and_buffers) if tie_weights else dict(parameters_and_buffers)
+    places = _list_places(module)
+    given = _tie(places, parameters_and_buffers) if tie_weights else dict(parameters_and_buffers)
     if strict:
-        _check_names(module, given)
-    before: dict[str, Any] = {}
+        _check_names(module, places, given)
+    before: dict[str, tuple[dict[str, Any], str, Any]] = {}
     try:
         for name, value in given.items():
-            before[name] = _swap(module, name, value)
+            parts, last = places.get(name) or _find_place(module, name)
+            before[name] = parts, last, parts[last]
+            parts[last] = value
         yield
     finally:
-        after = {name: _swap(module, name, value) for name, value in before.items()}
+        after = {name: parts[last] for name, (parts, last, _) in before.items()}
+        for parts, last, value in reversed(before.values()):  # a module with two names has one place
+            parts[last] = value
         parameters_and_buffers.update({name: after[name] for name in parameters_and_buffers if name in after})
 
 

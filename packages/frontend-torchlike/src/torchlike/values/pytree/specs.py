@@ -90,7 +90,7 @@ class TreeSpec:
     def _build(self, leaves: Iterator[Any]) -> PyTree:
         if self.type is None:
             return next(leaves)
-        children = [child._build(leaves) for child in self._children]
+        children = [next(leaves) if child.type is None else child._build(leaves) for child in self._children]
         return SUPPORTED_NODES[self.type].unflatten_fn(children, self._context)
 
     def flatten_up_to(self, tree: PyTree) -> list[PyTree]:

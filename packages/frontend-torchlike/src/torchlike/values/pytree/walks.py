@@ -21,10 +21,10 @@ def find_node(tree: PyTree, is_leaf: IsLeaf = None) -> NodeDef | None:
     if is_leaf is not None and is_leaf(tree):
         return None
     kind = type(tree)
-    if kind is list or kind is tuple or kind is dict:
-        return SUPPORTED_NODES[kind]
+    if kind is tuple or not issubclass(kind, tuple):
+        return SUPPORTED_NODES.get(kind)
     kind = _get_node_type(tree)
-    if kind not in SUPPORTED_NODES and isinstance(tree, tuple) and is_result_class(kind):
+    if kind not in SUPPORTED_NODES and is_result_class(kind):
         register_result(kind)
     return SUPPORTED_NODES.get(kind)
 
@@ -56,7 +56,15 @@ def _take_apart(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
         leaves.append(tree)
         return _LEAF_SPEC
     children, context = node.flatten_fn(tree)
-    return TreeSpec(node.type, context, [_take_apart(child, is_leaf, leaves) for child in children])
+    specs: list[TreeSpec] = []
+    for child in children:
+        kind = type(child)
+        if is_leaf is None and kind not in SUPPORTED_NODES and not issubclass(kind, tuple):
+            leaves.append(child)  # as `find_node` says, without the calls
+            specs.append(_LEAF_SPEC)
+        else:
+            specs.append(_take_apart(child, is_leaf, leaves))
+    return TreeSpec(node.type, context, specs)
 
 
 def tree_unflatten(leaves: Any, treespec: Any) -> PyTree:
@@ -198,14 +206,16 @@ def tree_any_only(type_or_types: Any, /, pred: Callable[[Any], bool], tree: PyTr
 
 def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf = None) -> list[Any] | None:
     """Return a value for each leaf of a spec from a tree that may end earlier, None where it does not fit."""
-    full = treespec.unflatten([0] * treespec.num_leaves)
     found: list[Any] = []
 
-    def repeat(value: Any, subtree: PyTree) -> None:
-        found.extend([value] * tree_structure(subtree, is_leaf).num_leaves)
+    def repeat(value: Any, spec: TreeSpec) -> None:
+        if find_node(value, is_leaf) is None:
+            found.extend([value] * spec.num_leaves)
+        else:
+            deque(map(repeat, spec._match(value), spec._children), maxlen=0)
 
     try:
-        tree_map_(repeat, tree, full, is_leaf=is_leaf)
+        repeat(tree, treespec)
     except ValueError:
         return None
     return found
