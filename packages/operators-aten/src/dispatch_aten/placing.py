@@ -6,7 +6,6 @@ from typing import Any
 
 import dispatch_core as dc
 from dispatch_core.frontends import PLACING
-from dispatch_core.inspection import mask_of
 
 __all__ = ["place_like"]
 
@@ -20,6 +19,10 @@ def place_like(value: Any, like: Any) -> Any:
     >>> place_like(x := np.ones(2), np.zeros(2)) is x
     True
     """
-    if not PLACING[0] or not mask_of(value) & PLACING[0]:
+    if not PLACING[0]:
+        return value
+    from dispatch_core.inspection import mask_of  # slow to import; most programs have no such device
+
+    if not mask_of(value) & PLACING[0]:
         return value
     return dc.ops.dispatch.place_like.default(value, like)
