@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arrays.frontend import wrap_like
 from ..arrays.layouts import TensorLayout, components_of, find_layout
+from ..arrays.types import Array
+
+if TYPE_CHECKING:
+    from ..operators.overloads import OpOverload
 
 
 def call_converted(
     layout: TensorLayout,
-    op: Any,
+    op: OpOverload,
     args: Sequence[Any],
     kwargs: Mapping[str, Any] | None = None,
     *,
     read: Callable[[Any], Any],
     make: Callable[[Any, Any], Any],
     write: Callable[[Any, Any], object] | None = None,
-) -> Any:
+) -> Array:
     """Call an operator with what ``read`` makes of each tensor of the layout, and return what its schema promises.
 
     ``read(record)`` is an ordinary tensor of the elements. ``make(value, record)`` makes a computed tensor one of the
@@ -31,13 +35,14 @@ def call_converted(
     docs/guides/write-a-layout.md has a layout that is a few lines by it.
     """
     signature = op._entry.signature
+    assert signature is not None  # it is defined, or could not be called
     parameters = signature.parameters
     values = [*args, *((kwargs or {}).get(each.name, each.default) for each in parameters[len(args) :])]
     first = next(each for each in _flatten(values) if find_layout(each) is layout)._dispatch_data
     moves = "inplace_view" in op.tags or any(each.kind == "view" for each in signature.results)
     entered: dict[int, Any] = {}
 
-    def enter(value: Any) -> Any:
+    def enter(value: object) -> Array:
         if isinstance(value, (list, tuple)):
             return [enter(each) for each in value]
         if find_layout(value) is not layout:
@@ -47,7 +52,7 @@ def call_converted(
             entered[id(value)] = getattr(record, layout.component) if moves else read(record)
         return entered[id(value)]
 
-    def leave(value: Any) -> Any:
+    def leave(value: object) -> Array:
         if isinstance(value, (list, tuple)):
             return [leave(each) for each in value]
         if not hasattr(value, "_dispatch_data") or find_layout(value) is not None:
@@ -66,7 +71,7 @@ def call_converted(
 
 
 def _write(
-    target: Any, value: Any, make: Callable[[Any, Any], Any], write: Callable[[Any, Any], object] | None
+    target: Array, value: Array, make: Callable[[Any, Any], Any], write: Callable[[Any, Any], object] | None
 ) -> None:
     """Write a computed tensor to one of a layout, unless it is a component of it."""
     components = components_of(target)
