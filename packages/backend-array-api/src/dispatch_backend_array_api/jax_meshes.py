@@ -1,6 +1,6 @@
 """Arrays of JAX over several devices: XLA moves their parts, and puts collectives into programs (source: ``jax.sharding``).
 
-Note [Meshes]
+Note [Placements by XLA]
     A mesh of numbers of devices is a ``jax.sharding.Mesh`` with Auto axes, placements are a ``NamedSharding``: ``Shard``
     along a dimension of the mesh names its axis at a dimension of the array, ``Replicate`` names it nowhere. A part of a
     mesh is the whole mesh, with nothing along the other axes. JAX has no array whose parts are to be summed, so ``Partial``
@@ -75,12 +75,12 @@ def _mesh_of(mesh: DeviceMesh) -> Mesh:
             f"{mesh.root} has device {most}, and there are {len(devices)} of jax",
             hint="XLA_FLAGS=--xla_force_host_platform_device_count=8, set before jax is imported, makes 8 of a CPU",
         )
-    names = mesh.root_names or _unnamed(mesh.root_ranks.ndim)
+    names = mesh.root_names or _number_axes(mesh.root_ranks.ndim)
     chosen = np.array([devices[rank] for rank in mesh.root_ranks.flat], dtype=object).reshape(mesh.root_ranks.shape)
     return Mesh(chosen, names, axis_types=(AxisType.Auto,) * len(names))
 
 
-def _unnamed(ndim: int) -> tuple[str, ...]:
+def _number_axes(ndim: int) -> tuple[str, ...]:
     """Return the names of JAX's axes for a mesh without names."""
     return tuple(f"dim{index}" for index in range(ndim))
 
@@ -132,7 +132,7 @@ def _read(sharding: NamedSharding) -> tuple[DeviceMesh, tuple[Any, ...]] | None:
         for name in (names,) if isinstance(names, str) else names or ():
             cut[name] = dim
     placements = [Shard(cut[name]) if name in cut else Replicate() for name in mesh.axis_names]
-    names = None if mesh.axis_names == _unnamed(ranks.ndim) else mesh.axis_names
+    names = None if mesh.axis_names == _number_axes(ranks.ndim) else mesh.axis_names
     return DeviceMesh(_NAME, ranks, mesh_dim_names=names), tuple(placements)
 
 

@@ -49,6 +49,7 @@ from .result_watch import is_paused, make_watch
 
 if TYPE_CHECKING:
     from ..arrays.protocols import Kernel
+    from ..arrays.types import Array
     from ..calls.signature import CallSignature
     from .entry import OperatorEntry
 
@@ -457,12 +458,12 @@ def _keep_places(entry: OperatorEntry, signature: CallSignature, mask: int, comp
     assert found is not None  # a backend with arrays on several devices has a kernel of it
     table = found.explicit_table
 
-    def lay(made: Any, before: Any) -> Any:
+    def lay(made: Array, before: Array) -> Array:
         if isinstance(made, list | tuple):
             return list(map(lay, made, before))
         return made if made is None or before is None else table[mask](made, before)
 
-    def run(*data: Any) -> Any:
+    def run(*data: Array) -> Array:
         results = zip(signature.results, signature.unpack(compute(*data)), strict=True)
         return signature.pack([lay(made, data[each.source]) if each.kind == "self" else made for each, made in results])
 

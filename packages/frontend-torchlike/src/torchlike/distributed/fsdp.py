@@ -55,7 +55,7 @@ class CPUOffloadPolicy(OffloadPolicy):
 class FSDPModule:
     """What a module has in addition that `fully_shard` has taken (source: ``torch.distributed.fsdp.FSDPModule``)."""
 
-    _fsdp: _State
+    _fsdp: _ShardedParameters
 
     def unshard(self, async_op: bool = False) -> None:
         """Gather the module's own parameters, until `reshard`."""
@@ -78,7 +78,7 @@ class FSDPModule:
                 each._fsdp.reshards = reshard_after_forward
 
 
-class _State:
+class _ShardedParameters:
     """The parameters of a module that lie in parts; see Note [Unsharded parameters]."""
 
     def __init__(
@@ -222,7 +222,7 @@ def _shard(
         lies = _cut(parameter, mesh) if chosen is None else chosen
         place_parameter(owner, name, mesh, [Replicate()] * (mesh.ndim - 1) + [lies], made=made)
     module.__class__ = type(f"FSDP{type(module).__name__}", (FSDPModule, type(module)), {"__module__": __name__})
-    state = module._fsdp = _State(module, owners, mesh, policy)
+    state = module._fsdp = _ShardedParameters(module, owners, mesh, policy)
     if has_devices(mesh.device_type):
         return
     state.reshards = reshards is None or bool(reshards)

@@ -42,7 +42,7 @@ def placement_of(tensor: Any) -> tuple[Any, tuple[Any, ...]] | None:
 
 
 def is_unknown(tensor: Any) -> bool:
-    """Return whether a tensor is not computed yet, so that nobody knows where it will lie."""
+    """Return whether a tensor is not computed yet, so that it is not known where it will lie."""
     data = to_data(tensor)
     return isinstance(data, Pending) and data.value is None
 

@@ -55,7 +55,7 @@ def get_optimizer_state_dict(
     chosen = options or StateDictOptions()
     state: dict[str, Any] = {}
     groups: list[dict[str, Any]] = []
-    for optimizer in _listed(optimizers):
+    for optimizer in _as_list(optimizers):
         names = _names(model, optimizer)
         _begin(optimizer)
         found = optimizer.state_dict()
@@ -82,7 +82,7 @@ def set_optimizer_state_dict(
 ) -> None:
     """Load the state of optimizers that `get_optimizer_state_dict` has given."""
     groups = list(optim_state_dict["param_groups"])
-    for optimizer in _listed(optimizers):
+    for optimizer in _as_list(optimizers):
         numbers = {name: number for number, name in _names(model, optimizer).items()}
         own, groups = groups[: len(optimizer.param_groups)], groups[len(optimizer.param_groups) :]
         state = {numbers[name]: dict(each) for name, each in optim_state_dict["state"].items() if name in numbers}
@@ -103,7 +103,7 @@ def set_state_dict(
     return set_model_state_dict(model, model_state_dict, options=options)
 
 
-def _listed(optimizers: Any) -> list[Any]:
+def _as_list(optimizers: Any) -> list[Any]:
     return list(optimizers) if isinstance(optimizers, Iterable) else [optimizers]
 
 

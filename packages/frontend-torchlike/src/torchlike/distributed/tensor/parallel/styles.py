@@ -107,7 +107,7 @@ def _hook(module: Module, before: Callable[..., Any], after: Callable[..., Any])
     return module
 
 
-class _Layer(ParallelStyle):
+class _LayerStyle(ParallelStyle):
     """A style for a layer with one input and one output."""
 
     #: Class of layers → its parameters' dimensions that are cut, and how the input has to lie.
@@ -143,7 +143,7 @@ class _Layer(ParallelStyle):
         )
 
 
-class ColwiseParallel(_Layer):
+class ColwiseParallel(_LayerStyle):
     """Cut a `Linear` by its output features, an `Embedding` by the embedding dimension (source: torch's style)."""
 
     _cuts: ClassVar = {
@@ -161,7 +161,7 @@ class ColwiseParallel(_Layer):
         super().__init__(input_layouts or Replicate(), output_layouts or Shard(-1), use_local_output=use_local_output)
 
 
-class RowwiseParallel(_Layer):
+class RowwiseParallel(_LayerStyle):
     """Cut a `Linear` by its input features, an `Embedding` by its rows (source: torch's style)."""
 
     _cuts: ClassVar = {
@@ -203,7 +203,7 @@ class SequenceParallel(ParallelStyle):
         )
 
 
-def _listed(layouts: Any) -> tuple[Any, ...]:
+def _as_tuple(layouts: Any) -> tuple[Any, ...]:
     return () if layouts is None else (layouts,) if isinstance(layouts, Placement) else tuple(layouts)
 
 
@@ -224,7 +224,7 @@ class PrepareModuleInput(ParallelStyle):
         desired_input_kwarg_layouts: dict[str, Placement] | None = None,
         use_local_output: bool = False,
     ) -> None:
-        self.input_layouts, self.desired_input_layouts = _listed(input_layouts), _listed(desired_input_layouts)
+        self.input_layouts, self.desired_input_layouts = _as_tuple(input_layouts), _as_tuple(desired_input_layouts)
         self.input_kwarg_layouts = dict(input_kwarg_layouts or {})
         self.desired_input_kwarg_layouts = dict(desired_input_kwarg_layouts or {})
         self.use_local_output = use_local_output
@@ -255,7 +255,7 @@ class PrepareModuleOutput(ParallelStyle):
     """Change how a module's results lie (source: torch's style)."""
 
     def __init__(self, *, output_layouts: Any, desired_output_layouts: Any, use_local_output: bool = True) -> None:
-        self.output_layouts, self.desired_output_layouts = _listed(output_layouts), _listed(desired_output_layouts)
+        self.output_layouts, self.desired_output_layouts = _as_tuple(output_layouts), _as_tuple(desired_output_layouts)
         self.use_local_output = use_local_output
         _check_lengths("output_layouts", self.output_layouts, self.desired_output_layouts)
 
