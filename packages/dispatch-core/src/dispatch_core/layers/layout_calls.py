@@ -42,7 +42,7 @@ def call_converted(
     moves = "inplace_view" in op.tags or any(each.kind == "view" for each in signature.results)
     entered: dict[int, Any] = {}
 
-    def enter(value: object) -> Array:
+    def enter(value: Array) -> Array:
         if isinstance(value, (list, tuple)):
             return [enter(each) for each in value]
         if find_layout(value) is not layout:
@@ -52,7 +52,7 @@ def call_converted(
             entered[id(value)] = getattr(record, layout.component) if moves else read(record)
         return entered[id(value)]
 
-    def leave(value: object) -> Array:
+    def leave(value: Array) -> Array:
         if isinstance(value, (list, tuple)):
             return [leave(each) for each in value]
         if not hasattr(value, "_dispatch_data") or find_layout(value) is not None:
