@@ -52,6 +52,7 @@ VAGUE_VERBS = re.compile(r"(Let|Have|See)\b")
 SHARED = frozenset(
     [
         "CustomOpDef",
+        "DeviceMesh",
         "Distribution",
         "Event",
         "Graph",

@@ -86,7 +86,7 @@ def _number_axes(ndim: int) -> tuple[str, ...]:
 
 
 def sharding_of(mesh: DeviceMesh, placements: Sequence[Any], shape: Sequence[int]) -> NamedSharding:
-    """Return the sharding for placements of an array of a shape.
+    """Return the sharding for placements of an array of a shape; see Note [Placements by XLA].
 
     Raises ``PlacementError`` for `Partial`, and where the devices do not divide a dimension that is cut.
     """

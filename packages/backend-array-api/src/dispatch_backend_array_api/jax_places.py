@@ -34,20 +34,20 @@ LIKE: Final = ("fill.Scalar", "copy", "clone", "empty_like", "new_empty", "new_e
 _APART: Final = re.compile("incompatible devices|different devices|device assignment", re.IGNORECASE)
 
 
-class _State(threading.local):
+class _Following(threading.local):
     #: id → the tracer and its place, while a program is followed.
     known: dict[int, tuple[Any, Any]] | None = None
     #: The number of the device that the program is for, where one was named.
     index: int | None = None
 
 
-_state: Final = _State()
+_following: Final = _Following()
 
 
 def place_of(array: Any) -> Any:
     """Return the sharding that was chosen for an array; None for one that has no place of its own."""
     if isinstance(array, jax.core.Tracer):
-        found = None if _state.known is None else _state.known.get(id(array))
+        found = None if _following.known is None else _following.known.get(id(array))
         return None if found is None else found[1]
     return array.sharding if array.committed else None
 
@@ -55,13 +55,15 @@ def place_of(array: Any) -> Any:
 @contextmanager
 def following(tracers: Sequence[Any], places: Iterable[Any], index: int | None) -> Iterator[None]:
     """Note the places of a program's arrays, and the number of its device, while it is followed."""
-    before = _state.known, _state.index
-    _state.known = {id(each): (each, place) for each, place in zip(tracers, places, strict=True) if place is not None}
-    _state.index = index
+    before = _following.known, _following.index
+    _following.known = {
+        id(each): (each, place) for each, place in zip(tracers, places, strict=True) if place is not None
+    }
+    _following.index = index
     try:
         yield
     finally:
-        _state.known, _state.index = before
+        _following.known, _following.index = before
 
 
 def commit(arrays: Sequence[Any], index: int) -> list[Any]:
@@ -76,11 +78,11 @@ def place_like(array: Any, like: Any) -> Any:
     if place is None or array.shape != like.shape:
         return array
     if isinstance(array, jax.core.Tracer):
-        if _state.known is None or not isinstance(like, jax.core.Tracer):
+        if _following.known is None or not isinstance(like, jax.core.Tracer):
             return array
         if isinstance(place, NamedSharding):
             array = jax.lax.with_sharding_constraint(array, place)
-        _state.known[id(array)] = array, place
+        _following.known[id(array)] = array, place
         return array
     if array.committed and (array.sharding is place or array.sharding.is_equivalent_to(place, array.ndim)):
         return array
@@ -114,7 +116,7 @@ def on_device(kernel: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(device, dc.Device) or device.index is None:
             return found
         if isinstance(found, jax.core.Tracer):
-            if device.index != _state.index:
+            if device.index != _following.index:
                 raise PlacementError(f"an array on {device} cannot be made in a program for another device")
             return found
         return jax.device_put(found, jax.local_devices()[device.index])

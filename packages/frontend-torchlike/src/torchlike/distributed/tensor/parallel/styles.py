@@ -69,7 +69,7 @@ def _enter(value: Any, mesh: DeviceMesh, layout: Placement | None) -> Any:
 
 
 def _move(value: Any, mesh: DeviceMesh, layout: Placement | None) -> Any:
-    """Return a tensor of a mesh that lies as is wanted along this one."""
+    """Return a tensor of a mesh that lies as is wanted along this one; see Note [Unknown placements]."""
     if layout is None or not isinstance(value, Tensor) or (known := placement_of(value)) is None:
         return value
     if known == (mesh, (layout,)):
