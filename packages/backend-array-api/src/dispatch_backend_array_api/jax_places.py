@@ -1,13 +1,13 @@
 """Where arrays of JAX lie, and that what takes the place of an array, or is made like one, lies as that does.
 
 Note [Places]
-    An array has a place where somebody has chosen it: it lies on one device (``jax:1``), or on several (a ``NamedSharding``).
-    What the default device makes has none, and meets arrays of any place; JAX calls these arrays not committed. XLA chooses where the
-    results of an operator lie. What is written to a tensor, and what is made like one, is laid as the tensor lies: eagerly by
-    ``device_put``, and in a program by a constraint.
+    An array has a place where somebody has chosen it: it lies on one device (``jax:1``), or on several (a
+    ``NamedSharding``). What the default device makes has none, and meets arrays of any place; JAX calls these arrays not
+    committed. XLA chooses where the results of an operator lie. What is written to a tensor, and what is made like one, is
+    laid as the tensor lies: eagerly by ``device_put``, and in a program by a constraint.
 
-    A tracer tells no place. While a planner's function is followed the places of the arrays that it is given are noted for their
-    tracers, and so are those of what is laid like them. The function is another one for other places.
+    A tracer tells no place. While a planner's function is followed the places of the arrays that it is given are noted for
+    their tracers, and so are those of what is laid like them. The function is another one for other places.
 """
 
 from __future__ import annotations

@@ -69,7 +69,8 @@ def note_index(device: str, index: int | None) -> None:
 def note_placing(key: DispatchKey) -> None:
     """Tell the core that arrays of a backend's key may lie on several devices at once.
 
-    It has a kernel of ``dispatch::place_like`` then: what takes the place of an array that cannot be written lies as that did.
+    It has a kernel of ``dispatch::place_like`` then: what takes the place of an array that cannot be written lies as that
+    did.
     """
     PLACING[0] |= _keys_of_device(key)
 

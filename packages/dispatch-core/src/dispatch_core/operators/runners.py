@@ -49,6 +49,7 @@ from .result_watch import is_paused, make_watch
 
 if TYPE_CHECKING:
     from ..arrays.protocols import Kernel
+    from ..calls.signature import CallSignature
     from .entry import OperatorEntry
 
 

@@ -19,8 +19,8 @@ import dispatch_core as dc
 from dispatch_aten.placing import place_like
 from dispatch_aten.shapes import is_non_overlapping_and_dense
 from dispatch_core import frontends
-from dispatch_core.frontends import PLACING
 from dispatch_core.forks import Order, forkable
+from dispatch_core.frontends import PLACING
 from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 
 from ..history.captures import current_part, see_gradient

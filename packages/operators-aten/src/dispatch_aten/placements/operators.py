@@ -3,8 +3,8 @@
 It is the same for every device. A device whose arrays lie on several devices has a kernel for it, and a layout of tensors
 that lie in parts one for its records; it is a step of a program there, with a gradient. On any other it is refused.
 
-``dispatch::place_like`` is called for what takes the place of a tensor's array, and for gradients and states that belong to a tensor:
-they lie as that does, where both have one shape.
+``dispatch::place_like`` is called for what takes the place of a tensor's array, and for gradients and states that belong
+to a tensor: they lie as that does, where both have one shape.
 """
 
 from __future__ import annotations
