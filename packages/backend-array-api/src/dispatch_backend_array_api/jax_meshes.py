@@ -43,7 +43,7 @@ def _mesh_of(mesh: DeviceMesh) -> Mesh:
 
 
 def sharding_of(mesh: DeviceMesh, placements: Sequence[Any], shape: Sequence[int]) -> NamedSharding:
-    """Return the sharding for placements of an array of a shape.
+    """Return the sharding for placements of an array of a shape; see Note [Meshes].
 
     Raises ``PlacementError`` for `Partial`, and where the devices do not divide a dimension that is cut.
     """

@@ -1,7 +1,7 @@
 """Where arrays of JAX lie, and that what takes the place of an array, or is made like one, lies as that does.
 
 Note [Places]
-    An array has a place where somebody has chosen it: it lies on one device (``jax:1``), or on several (a
+    An array has a place where a program has chosen one: it lies on one device (``jax:1``), or on several (a
     ``NamedSharding``). What the default device makes has none, and meets arrays of any place; JAX calls these arrays not
     committed. XLA chooses where the results of an operator lie. What is written to a tensor, and what is made like one, is
     laid as the tensor lies: eagerly by ``device_put``, and in a program by a constraint.
@@ -34,18 +34,18 @@ LIKE: Final = ("fill.Scalar", "copy", "clone", "empty_like", "new_empty", "new_e
 _APART: Final = re.compile("incompatible devices|different devices|device assignment", re.IGNORECASE)
 
 
-class _State(threading.local):
+class _Followed(threading.local):
     #: id → the tracer and its place, while a program is followed.
     known: dict[int, tuple[Any, Any]] | None = None
     #: The number of the device that the program is for, where one was named.
     index: int | None = None
 
 
-_state: Final = _State()
+_state: Final = _Followed()
 
 
 def place_of(array: Any) -> Any:
-    """Return the sharding that was chosen for an array; None for one that has no place of its own."""
+    """Return the sharding that a program has chosen for an array; None for one that has no place of its own."""
     if isinstance(array, jax.core.Tracer):
         found = None if _state.known is None else _state.known.get(id(array))
         return None if found is None else found[1]
