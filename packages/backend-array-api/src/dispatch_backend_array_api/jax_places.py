@@ -45,7 +45,7 @@ _following: Final = _Following()
 
 
 def place_of(array: Any) -> Any:
-    """Return the sharding that was chosen for an array; None for one that has no place of its own."""
+    """Return the sharding that a program has chosen for an array; None for one that has no place of its own."""
     if isinstance(array, jax.core.Tracer):
         found = None if _following.known is None else _following.known.get(id(array))
         return None if found is None else found[1]

@@ -24,7 +24,7 @@ from .arrays.frontend import (
     may_need_gradient,
     register_frontend,
 )
-from .arrays.indices import PLACING, note_placing
+from .arrays.indices import PLACING
 from .arrays.layouts import TensorLayout, components_of, field_names, find_layout
 from .arrays.lent_memory import (
     BEFORE,
@@ -155,7 +155,6 @@ __all__ = [
     "materialize_value",
     "may_need_gradient",
     "memory_of",
-    "note_placing",
     "note_use",
     "on_devices",
     "pin",

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from .arrays.indices import note_placing
 from .pipelines import GIVEN_UP, Constant, Node, PlannedStep, Program, Value, filled, on_read
 
-__all__ = ["GIVEN_UP", "Constant", "Node", "PlannedStep", "Program", "Value", "filled", "on_read"]
+__all__ = ["GIVEN_UP", "Constant", "Node", "PlannedStep", "Program", "Value", "filled", "note_placing", "on_read"]

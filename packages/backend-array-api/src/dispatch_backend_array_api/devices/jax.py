@@ -11,7 +11,7 @@ import jax.scipy.special
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_core.frontends import note_placing
+from dispatch_core.planning import note_placing
 
 from .. import jax_meshes, jax_places
 from ..backend import ArrayAPIBackend, array_api_backend

@@ -1,0 +1,63 @@
+"""One of two processes that work on one mesh of four devices: ``python placed_process.py NUMBER PORT``."""
+
+import io
+import os
+import sys
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+
+import jax
+
+jax.distributed.initialize(f"127.0.0.1:{sys.argv[2]}", 2, int(sys.argv[1]))
+
+# JAX is told of the other process before anything computes.
+import numpy as np  # noqa: E402
+from placed_training import PLANS, place, placements, train  # noqa: E402
+
+import torchlike as torch  # noqa: E402
+from dispatch_aten.errors import DimensionError  # noqa: E402
+from dispatch_aten.placements import DeviceMesh, Shard  # noqa: E402
+
+
+def check_reads(mesh):
+    x = torch.arange(8.0, device="jax").reshape(4, 2)
+    placed = place(x, mesh, Shard(0))
+    assert not placed._dispatch_data.is_fully_addressable
+    assert placed.tolist() == x.tolist() == torch.as_tensor(placed.cpu().numpy()).tolist()
+    assert placed[2, 1].item() == 5
+    assert "placements=(Shard(dim=0),)" in repr(placed)
+    file = io.BytesIO()
+    torch.save(placed, file)
+    file.seek(0)
+    assert torch.load(file).tolist() == x.tolist()
+    assert str(torch.ones(2, device="jax:1").device) == "jax:1"
+    assert torch.jax.device_count() == 2
+
+
+def check_indices(mesh):
+    table, index = torch.nn.Embedding(5, 3).to("jax"), place(torch.tensor([0, 4, 2, 1]).to("jax"), mesh, Shard(0))
+    assert placements(table(index)) is not None
+    try:
+        table(index + 1)
+    except (DimensionError, IndexError):
+        return
+    raise AssertionError("an index out of range was not refused")
+
+
+def check_training(mesh):
+    for optimizer in ("SGD", "Adam"):
+        wanted = train(None, mesh, optimizer, "eager")
+        for block in ("eager", "pipeline", "capture"):
+            for plan in PLANS:
+                found = train(plan, mesh, optimizer, block)
+                np.testing.assert_allclose(found.losses, wanted.losses, rtol=1e-5)
+                for one, other in zip(found.parameters, wanted.parameters, strict=True):
+                    np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+if __name__ == "__main__":
+    four = DeviceMesh("jax", np.arange(4), mesh_dim_names=("data",))
+    check_reads(four)
+    check_indices(four)
+    check_training(four)
+    print("all is well")
