@@ -234,6 +234,7 @@ def test_a_model_is_loaded_where_it_lies():
     assert placements(copy.deepcopy(net)[0].weight) == CUT
 
 
+@pytest.mark.long  # eight_devices/ has trainings by torch's names
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_training_on_a_mesh_is_training_on_one_device(plan, optimizer):

@@ -45,10 +45,12 @@ def check_indices(mesh):
 
 
 def check_training(mesh):
+    is_whole = os.environ.get("DISPATCH_DRAWN_SHARE") == "1"
+    first = {("SGD", "capture"), ("Adam", "pipeline")}  # the others take as long again, several times
     for optimizer in ("SGD", "Adam"):
         wanted = train(None, mesh, optimizer, "eager")
         for block in ("eager", "pipeline", "capture"):
-            for plan in PLANS:
+            for plan in PLANS if is_whole else [*PLANS][-1:] if (optimizer, block) in first else ():
                 found = train(plan, mesh, optimizer, block)
                 np.testing.assert_allclose(found.losses, wanted.losses, rtol=1e-5)
                 for one, other in zip(found.parameters, wanted.parameters, strict=True):

@@ -38,7 +38,8 @@ def finish(*processes):
 
 def test_on_eight_devices():
     flags = "--xla_force_host_platform_device_count=8"
-    options = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly")
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"]
+    options += [] if os.environ.get("DISPATCH_DRAWN_SHARE") == "1" else ["-m", "not long"]
     child = start("-m", "pytest", *options, "placed_cases.py", XLA_FLAGS=flags)
     (output,) = finish(child)
     assert child.returncode == 0, output
