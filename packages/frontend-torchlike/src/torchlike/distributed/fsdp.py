@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import dispatch_core as dc
 from dispatch_aten.placements import Partial, Placement, PlacementError, Replicate, Shard, placement_of
 
 from ..autograd.graph import saved_tensors_hooks
@@ -60,9 +61,11 @@ class FSDPModule:
     def unshard(self, async_op: bool = False) -> None:
         """Gather the module's own parameters, until `reshard`."""
         self._fsdp.gather()
+        self._fsdp.is_held = True
 
     def reshard(self) -> None:
         """Give the module its parts back."""
+        self._fsdp.is_held = False
         self._fsdp.release()
 
     def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
@@ -86,6 +89,10 @@ class _ShardedParameters:
     ) -> None:
         self.module, self.owners, self.mesh, self.policy = module, owners, mesh, policy
         self.syncs, self.reshards = True, True
+        #: Whether the program has gathered the parameters itself.
+        self.is_held = False
+        #: Whether the compiler gathers.
+        self.is_placed = has_devices(mesh.device_type)
         #: Module and name → the parameter, while the whole is in its place.
         self._sharded: dict[tuple[Module, str], Tensor] = {}
         #: id of a whole → the parameter.
@@ -124,7 +131,7 @@ class _ShardedParameters:
     def after(self, module: Module, args: Any, outputs: Any) -> Any:
         if self._blocks:
             self._blocks.pop().__exit__(None, None, None)
-        if self.reshards:
+        if not self.is_held:  # what backward needs is kept by it, or gathered again
             self.release()
         wanted = self.policy.output_dtype
         return outputs.to(wanted) if wanted is not None and isinstance(outputs, Tensor) else outputs
@@ -138,6 +145,8 @@ class _ShardedParameters:
         known = placement_of(parameter)
         assert known is not None
         lying = parameter if self.policy.param_dtype is None else parameter.to(self.policy.param_dtype)
+        if self.is_placed:
+            return lying
         whole = lying.redistribute(placements=[Replicate()] * len(known[1]))  # type: ignore[attr-defined]
         made: Tensor = whole.to_local(grad_placements=[gradients] * len(known[1]))
         return made
@@ -223,11 +232,18 @@ def _shard(
         place_parameter(owner, name, mesh, [Replicate()] * (mesh.ndim - 1) + [lies], made=made)
     module.__class__ = type(f"FSDP{type(module).__name__}", (FSDPModule, type(module)), {"__module__": __name__})
     state = module._fsdp = _ShardedParameters(module, owners, mesh, policy)
-    if has_devices(mesh.device_type):
+    if state.is_placed and policy.param_dtype is policy.output_dtype is None:
         return
-    state.reshards = reshards is None or bool(reshards)
-    module.register_forward_pre_hook(state.before, with_kwargs=True)
-    module.register_forward_hook(state.after, always_call=True)
+    state.reshards = not state.is_placed and mesh.size() > 1 and (reshards is None or bool(reshards))
+
+    def before(module: Module, args: Any, kwargs: Any) -> Any:
+        return state.before(module, args, kwargs)
+
+    def after(module: Module, args: Any, outputs: Any) -> Any:
+        return state.after(module, args, outputs)
+
+    module.register_forward_pre_hook(dc.capture.traceable(before), with_kwargs=True)
+    module.register_forward_hook(dc.capture.traceable(after), always_call=True)
 
 
 def _own_parameters(module: Module) -> Iterator[tuple[Module, str]]:

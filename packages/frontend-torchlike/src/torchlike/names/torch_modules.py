@@ -72,6 +72,7 @@ _GROUPS: Final = {
     "torchlike.device_modules.cpu_amp": "cpu.amp cpu.amp.autocast_mode cpu.amp.grad_scaler",
     "torchlike.cuda": "cuda.memory cuda.random cuda.streams",
     "torchlike.cuda.amp": "cuda.amp.autocast_mode cuda.amp.common cuda.amp.grad_scaler",
+    "torchlike.distributed.tensor": "distributed.tensor.placement_types",
     "torchlike.distributions.distribution": "distributions.exp_family",
     "torchlike.history.grad_mode": "autograd.grad_mode",
     "torchlike.hub": "utils.model_zoo",

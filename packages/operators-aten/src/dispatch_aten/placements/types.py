@@ -90,6 +90,8 @@ def check_placements(name: str, placements: Iterable[Any], mesh: Any, shape: Seq
     Raises ``PlacementError`` where there is not one for each dimension of the mesh, or where one cuts a dimension that the
     tensor has not.
     """
+    if isinstance(placements, Placement):
+        raise PlacementError(f"{name}: {placements!r} is no list of placements", hint=f"write [{placements!r}]")
     found = tuple(placements)
     if len(found) != mesh.ndim:
         raise PlacementError(

@@ -39,19 +39,33 @@ def parallelize_module(
         warnings.warn("parallelize_module: there is no plan, so nothing is cut", UserWarning, stacklevel=2)
         return module
     if isinstance(parallelize_plan, ParallelStyle):
-        return parallelize_plan.with_source(src_data_rank).apply(module, mesh)
+        parallelize_plan = {"": parallelize_plan}
     if not isinstance(parallelize_plan, Mapping):
         raise TypeError(
             "Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan,"
             f" {type(parallelize_plan)} found!"
         )
+    before = _parameters(module)
     for pattern, style in parallelize_plan.items():
         found = _find(module, pattern)
         if not found:
             warnings.warn(f"parallelize_module: no submodule has the name {pattern!r}", UserWarning, stacklevel=2)
         for each in found:
             style.with_source(src_data_rank).apply(each, mesh)
+    _tie(module, before)
     return module
+
+
+def _parameters(module: Module) -> dict[tuple[Module, str], Any]:
+    return {(each, name): found for each in module.modules() for name, found in each._parameters.items()}
+
+
+def _tie(module: Module, before: dict[tuple[Module, str], Any]) -> None:
+    """Let modules that had one parameter have one again, where a style has placed that of one of them."""
+    made = {before[place]: found for place, found in _parameters(module).items() if found is not before.get(place)}
+    for (owner, name), parameter in before.items():
+        if owner._parameters[name] is parameter and parameter in made:
+            owner.register_parameter(name, made[parameter])
 
 
 def _find(module: Module, pattern: str) -> list[Module]:

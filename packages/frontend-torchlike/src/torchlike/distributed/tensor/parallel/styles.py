@@ -61,9 +61,11 @@ class ParallelStyle(ABC):
 
 def _enter(value: Any, mesh: DeviceMesh, layout: Placement | None) -> Any:
     """Return a tensor on the mesh: an ordinary one is this process's part, which lies so."""
-    if not isinstance(value, Tensor) or layout is None or placement_of(value) is not None or is_unknown(value):
+    if not isinstance(value, Tensor) or layout is None or placement_of(value) is not None:
         return value
     if has_devices(mesh.device_type):
+        if is_unknown(value):
+            return value
         return value.to(mesh.device_type).redistribute(mesh, [layout])  # type: ignore[attr-defined]
     return DTensor.from_local(value, mesh, [layout])
 
