@@ -43,7 +43,7 @@ GROUPS: Final = {
     "memory": (("stats",), ("info", "reset_accumulated", "reset_peaks")),
     "collectives": (
         ("all_gather", "all_reduce", "broadcast", "connect", "exchange", "reduce_scatter"),
-        ("barrier", "check", "close"),
+        ("barrier", "check", "close", "find_missing", "find_place", "open_store"),
     ),
 }
 #: Parts that are no functions and no groups of functions.
@@ -94,7 +94,9 @@ class DeviceInterface:
       stream and return ``into``, or a new array where that is None, as on devices whose arrays cannot be written to.
       ``exchange(connection, sends, receives)`` takes arrays with the ranks that they go to and come from, all at once, and
       returns those received. ``close(connection)``, ``barrier(connection)`` and ``check(connection)``, which raises an
-      error that has come in, may be left out.
+      error that has come in, may be left out, and so may ``find_missing(backend)``, which returns None, or why there can be
+      no group and a hint, ``find_place()``, the rank and the number of processes as a launcher of the library's own tells
+      them, or None, and ``open_store(timeout)``, a store of those processes.
     * ``functions``: a mapping of names to functions of the device's own, which frontends hand on beside theirs.
 
     Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.

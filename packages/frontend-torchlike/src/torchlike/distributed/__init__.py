@@ -102,7 +102,12 @@ _VARIABLES: Final = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 def is_available() -> bool:
     """Return whether this process is one of several: a launcher has started it, or it has made a group."""
-    return is_initialized() or all(os.environ.get(name) for name in _VARIABLES)
+    return is_initialized() or all(os.environ.get(name) for name in _VARIABLES) or is_mpi_job()
+
+
+def is_mpi_job() -> bool:
+    """Return whether ``mpirun`` has started this process and others."""
+    return any(os.environ.get(name, "1") != "1" for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE"))
 
 
 def is_initialized() -> bool:
