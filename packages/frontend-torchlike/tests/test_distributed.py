@@ -196,7 +196,7 @@ def test_the_error_for_another_backend_names_those_that_there_are(acme):
     for method in (None, "tcp://127.0.0.1:1"):
         with pytest.raises(RuntimeError, match=r"by 'nccl'(.|\n)*'accl' between tensors on acme"):
             distributed.init_process_group("nccl", rank=0, world_size=2, init_method=method)
-    assert not process_groups._has_collectives("other", "acme")
+    assert process_groups._find_collectives("other", "acme") is None
 
 
 def test_a_group_without_a_backend_says_what_is_missing(monkeypatch):

@@ -8,12 +8,13 @@ import sys
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from time import monotonic, sleep
 from typing import Final
 
 import numpy as np
 
-from dispatch_aten.collectives import CollectiveError, ProcessGroup, RankLostError
+from dispatch_aten.collectives import CollectiveError, ProcessGroup, RankLostError, after
 from dispatch_aten.errors import DtypeError
 
 from ..arrays import NARROW, Array, is_extended
@@ -90,8 +91,7 @@ class Connection:
         # The numbers of 16 bits are added in 32, and rounded once.
         made = np.empty(into.shape, np.float32)
         self._combine(name, array.astype(np.float32), reduction, made)
-        with np.errstate(all="ignore"):
-            np.copyto(into, made, casting="unsafe")
+        after(partial(_narrow, made, into))
         return into
 
     def _combine(self, name: str, array: Array, reduction: str, into: Array) -> None:
@@ -105,6 +105,11 @@ class Connection:
 
     def _exchange(self, sends: Sequence[tuple[Array, int]], receives: Sequence[tuple[Array, int]]) -> None:
         raise NotImplementedError
+
+
+def _narrow(made: Array, into: Array) -> None:
+    with np.errstate(all="ignore"):
+        np.copyto(into, made, casting="unsafe")
 
 
 def _is_same(array: Array, into: Array) -> bool:

@@ -1,7 +1,7 @@
 """Collectives by the gloo inside XLA: each is compiled once for a shape and a dtype, and runs in a thread of its own.
 
 Note [No coordinator stays]
-    The processes of a group find each other by a coordinator of JAX, which ends the whole process of each that misses another.
+    The processes of a group find each other by a coordinator of JAX, which ends each process that misses another.
     Gloo needs it until its own connections are made; then all leave it. So each group has one, and clients of its own, which
     are beside those of the JAX that a program uses.
 """
@@ -12,6 +12,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from queue import SimpleQueue
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from dispatch_aten.collectives import CollectiveError, ProcessGroup, RankLostError
+from dispatch_aten.collectives import CollectiveError, Deferral, ProcessGroup, RankLostError, after, current_deferral
 
 from ..arrays import Array
 from .connection import Connection, wait_for
@@ -49,20 +50,9 @@ def connect(group: ProcessGroup) -> GlooConnection:
 
     Raises ``CollectiveError`` where this JAX has no gloo, and as the store does.
     """
-    made: list[GlooConnection] = []
-    thread = _Thread()
-    try:
-        here = _address_of(group)
-        hosts = [each.decode() for each in group.gather("gloo", here.encode())]
-        port = int(group.share("port", lambda: b"%d" % _find_port(hosts[0])))
-        found = thread.call(lambda: made.append(GlooConnection(group, thread, f"{hosts[0]}:{port}", here)))
-        wait_for(group, lambda: found.wait(_SLICE), "connect")
-        thread.check()
-    except (AttributeError, ImportError, TypeError) as error:
-        raise CollectiveError(
-            f"JAX {jax.__version__} has no gloo as it is known here: {error}", hint="start the program by mpirun"
-        ) from error
-    return made[0]
+    made = GlooConnection(group)
+    made.finish("connect", made.opened)
+    return made
 
 
 def _address_of(group: ProcessGroup) -> str:
@@ -83,21 +73,14 @@ class _Thread:
     """A thread that runs functions one after the other; a process ends without waiting for it."""
 
     def __init__(self) -> None:
-        self._queue: SimpleQueue[tuple[Callable[[], object], threading.Event] | None] = SimpleQueue()
-        self._error: BaseException | None = None
+        self._queue: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         threading.Thread(target=self._work, name="gloo", daemon=True).start()
 
-    def call(self, function: Callable[[], object]) -> threading.Event:
-        """Call a function in the thread; return the event of its end."""
-        done = threading.Event()
-        self._queue.put((function, done))
-        return done
-
-    def check(self) -> None:
-        """Raise the error of a function that has failed."""
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
+    def call(self, function: Callable[[], Any]) -> Future[Any]:
+        """Call a function in the thread; return its future."""
+        made: Future[Any] = Future()
+        self._queue.put((function, made))
+        return made
 
     def end(self) -> None:
         """End the thread behind what it was given."""
@@ -105,28 +88,41 @@ class _Thread:
 
     def _work(self) -> None:
         while (given := self._queue.get()) is not None:
-            function, done = given
+            function, future = given
             try:
-                function()
+                result = function()
             except BaseException as error:  # noqa: BLE001  # the thread that waits raises it
-                self._error = error
-            del function, given
-            done.set()
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+            del function, given, future
 
 
 class GlooConnection(Connection):
     """The devices of a group's processes, and the collectives that were compiled for them."""
 
-    def __init__(self, group: ProcessGroup, thread: _Thread, address: str, here: str) -> None:
+    def __init__(self, group: ProcessGroup) -> None:
         super().__init__(group)
-        self._thread: _Thread | None = thread
+        self._thread: _Thread | None = _Thread()
         self._failure: CollectiveError | None = None
         self._compiled: dict[tuple[Any, ...], Any] = {}
-        self._pairs: dict[int, GlooConnection] = {}
-        service, client = _open_client(group, address)
-        self._device, mesh = _open_devices(group, client, here)
+        #: The rank that sends, and the one that receives → the connection of the two.
+        self._pairs: dict[tuple[int, int], GlooConnection] = {}
+        self.opened = self._thread.call(self._open)
+
+    def _open(self) -> None:
+        """Connect the processes, see Note [No coordinator stays]."""
+        group, here = self.group, _address_of(self.group)
+        host = group.gather("gloo", here.encode())[0].decode()
+        port = int(group.share("port", lambda: b"%d" % _find_port(host)))
+        try:
+            service, client = _open_client(group, f"{host}:{port}")
+            self._device, mesh = _open_devices(group, client, here)
+        except (AttributeError, ImportError, TypeError) as error:
+            raise CollectiveError(
+                f"JAX {jax.__version__} has no gloo as it is known here: {error}", hint="start the program by mpirun"
+            ) from error
         self._sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(_AXIS))
-        # Gloo connects at the first call, see Note [No coordinator stays].
         self._compute("sum", np.zeros(1, np.uint8))
         client.shutdown()
         if service is not None:
@@ -144,7 +140,11 @@ class GlooConnection(Connection):
 
     def leave(self) -> None:
         """Wait for the thread, which would end the process by a signal if it came back after Python's end."""
-        if self._failure is not None and self._thread is not None and not self._thread.call(int).wait(_PATIENCE):
+        if (
+            self._failure is not None
+            and self._thread is not None
+            and not wait([self._thread.call(int)], _PATIENCE).done
+        ):
             os._exit(1)
 
     def _combine(self, name: str, array: Array, reduction: str, into: Array) -> None:
@@ -155,7 +155,8 @@ class GlooConnection(Connection):
         else:
             made = np.empty_like(array)
             self._run(name, reduction, array, made)
-            np.copyto(into, made[len(into) * self.group.rank :][: len(into)])
+            part = made[len(into) * self.group.rank :][: len(into)]
+            after(lambda: np.copyto(into, part))
 
     def _all_gather(self, array: Array, into: Array) -> None:
         self._run("all_gather", "gather", array.reshape(-1).view(np.uint8), into.reshape(-1).view(np.uint8))
@@ -166,39 +167,59 @@ class GlooConnection(Connection):
         self._run("broadcast", "sum", taken if self.group.rank == root else np.zeros_like(taken), taken)
 
     def _exchange(self, sends: Sequence[tuple[Array, int]], receives: Sequence[tuple[Array, int]]) -> None:
-        """Broadcast each message in the pair of ranks that it is for, the pairs in one order everywhere."""
+        """Broadcast each message in the pair of its ranks, which has a thread of its own."""
         rank = self.group.rank
-        listed = [(min(rank, other), max(rank, other), rank, array) for array, other in sends]
-        listed += [(min(rank, other), max(rank, other), other, array) for array, other in receives]
-        listed.sort(key=lambda each: each[:3])
-        for first, last, root, array in listed:
-            other = last if rank == first else first
-            pair = self._pairs.get(other)
-            if pair is None:
-                world, name = self.group, f"{self.group.name}/{first} and {last}"
-                ranks = (world.ranks[first], world.ranks[last])
-                made = ProcessGroup(int(rank == last), 2, world.store, name, world.backend, world.timeout, ranks)
-                pair = self._pairs[other] = connect(made)
-            pair._broadcast(array, int(root == last))
+        messages = [(rank, other, array) for array, other in sends] + [
+            (other, rank, array) for array, other in receives
+        ]
+        with Deferral() as left:
+            for source, target, array in messages:
+                self._find_pair(source, target)._broadcast(array, 0)
+        if (outer := current_deferral()) is None:
+            left.finish()
+        else:
+            outer.add(left.is_done, left.finish)
+
+    def _find_pair(self, source: int, target: int) -> GlooConnection:
+        found = self._pairs.get((source, target))
+        if found is None:
+            world = self.group
+            rank, ranks = int(world.rank == target), (world.ranks[source], world.ranks[target])
+            name = f"{world.name}/{source} to {target}"
+            made = ProcessGroup(rank, 2, world.store, name, world.backend, world.timeout, ranks)
+            found = self._pairs[source, target] = GlooConnection(made)
+        return found
 
     def _run(self, name: str, function: str, array: Array, into: Array) -> None:
-        """Run a collective in the thread, and write what it gives to an array."""
+        """Run a collective in the thread, and write what it gives to an array; wait for it unless it is deferred."""
         if self._failure is not None:
             raise self._failure
         if self._thread is None:
             raise CollectiveError(f"the connection of group {self.group.name!r} was closed")
-        made: list[Array] = []
-        done = self._thread.call(lambda: made.append(self._compute(function, array)))
+        future = self._thread.call(lambda: self._compute(function, array))
+
+        def finish() -> None:
+            np.copyto(into, self.finish(name, future).reshape(into.shape))
+
+        left = current_deferral()
+        if left is None:
+            finish()
+        else:
+            left.add(future.done, finish)
+
+    def finish(self, name: str, future: Future[Any]) -> Any:
+        """Return what the thread gives, waiting up to the group's time limit."""
+        if self._failure is not None:
+            raise self._failure
         try:
-            wait_for(self.group, lambda: done.wait(_SLICE), name)
-            self._thread.check()
+            wait_for(self.group, lambda: bool(wait([future], _SLICE).done), name)
+            return future.result()
         except CollectiveError as error:
             self._failure = error
             raise
         except (RuntimeError, ValueError) as error:  # XLA's are of both classes
             self._failure = self._explain(name, error)
             raise self._failure from error
-        np.copyto(into, made[0].reshape(into.shape))
 
     def _compute(self, function: str, array: Array) -> Array:
         with jax.enable_x64(True):

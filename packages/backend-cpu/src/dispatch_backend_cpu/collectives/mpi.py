@@ -9,14 +9,22 @@ from __future__ import annotations
 import os
 import secrets
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from time import monotonic, sleep
 from typing import Any, Final
 
 from mpi4py import MPI
 
-from dispatch_aten.collectives import KEY_VARIABLE, CollectiveError, ProcessGroup, RankLostError, TCPStore
+from dispatch_aten.collectives import (
+    KEY_VARIABLE,
+    CollectiveError,
+    ProcessGroup,
+    RankLostError,
+    TCPStore,
+    current_deferral,
+)
 
 from ..arrays import Array
 from .connection import Connection, wait_for
@@ -110,23 +118,48 @@ class MpiConnection(Connection):
 
         self._run("exchange", start, sends, receives)
 
-    def _run(self, name: str, start: Any, *kept: Any) -> None:
+    def _run(self, name: str, start: Callable[[Any], list[Any]], *kept: Any) -> None:
+        """Start calls, and wait for them unless they are deferred; ``kept`` has the arrays that they read and write."""
         if self._failure is not None:
             raise self._failure
         if self._communicator is None:
             raise CollectiveError(f"the communicator of group {self.group.name!r} was closed")
+        requests: list[Any] = []
+        self._kept.append((requests, kept))
         try:
-            requests = start(self._communicator)
-            self._kept = [requests, kept]
-            wait_for(self.group, lambda: all(each.Test() for each in requests), name)
-            self._kept = []
+            requests += start(self._communicator)
         except MPI.Exception as error:
-            self._failure = self._explain(name, error)
-            raise self._failure from error
+            raise self._fail(name, error) from error
+        left = current_deferral()
+        if left is None:
+            self._finish(name, requests)
+        else:
+            left.add(partial(self._is_done, requests), partial(self._finish, name, requests))
+
+    def _is_done(self, requests: list[Any]) -> bool:
+        """Return whether calls are done; those that have failed are, too."""
+        try:
+            return all(each.Test() for each in requests)
+        except MPI.Exception as error:
+            self._fail("a collective", error)
+            return True
+
+    def _finish(self, name: str, requests: list[Any]) -> None:
+        if self._failure is not None:
+            raise self._failure
+        try:
+            wait_for(self.group, lambda: all(each.Test() for each in requests), name)
+        except MPI.Exception as error:
+            raise self._fail(name, error) from error
         except CollectiveError as error:
             self._failure = error
             self._revoke()
             raise
+        self._kept = [each for each in self._kept if each[0] is not requests]
+
+    def _fail(self, name: str, error: MPI.Exception) -> CollectiveError:
+        self._failure = self._explain(name, error)
+        return self._failure
 
     def abandon(self) -> None:
         """Make the calls of all other ranks fail, because this one has."""

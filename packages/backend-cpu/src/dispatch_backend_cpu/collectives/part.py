@@ -68,19 +68,25 @@ class Collectives:
         return connect(group)
 
     def close(self, connection: Connection) -> None:
+        """Give back what was opened."""
         connection.close()
 
     def all_reduce(self, connection: Connection, array: Any, reduction: str, into: Any) -> Any:
+        """Combine the arrays of all ranks."""
         return connection.all_reduce(array, reduction, into)
 
     def reduce_scatter(self, connection: Connection, array: Any, reduction: str, into: Any) -> Any:
+        """Combine the arrays of all ranks, and keep this rank's part."""
         return connection.reduce_scatter(array, reduction, into)
 
     def all_gather(self, connection: Connection, array: Any, into: Any) -> Any:
+        """Lay the arrays of all ranks behind each other."""
         return connection.all_gather(array, into)
 
     def broadcast(self, connection: Connection, array: Any, root: int, into: Any) -> Any:
+        """Give all ranks the array of one of them."""
         return connection.broadcast(array, root, into)
 
     def exchange(self, connection: Connection, sends: Any, receives: Any) -> Any:
+        """Send arrays and receive others."""
         return connection.exchange(sends, receives)

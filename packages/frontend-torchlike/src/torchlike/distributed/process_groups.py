@@ -225,7 +225,7 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
 
 
 def _backend_name(backend: str | None) -> str:
-    """Return the backend's name; of several (``cpu:gloo,xpu:xccl``) that of a device with collectives, not the cpu if there is one."""
+    """Return the backend's name; of several (``cpu:gloo,xpu:xccl``) that of a device with collectives, the cpu's last."""
     if backend is None:
         found, device = _list_backends(), current_accelerator()
         if device is not None and device.type in found:
