@@ -257,6 +257,44 @@ def _quantized_measures() -> Iterator[Measure]:
     yield Measure("quantized: 65,536 numbers to integers and back", quantize(torchlike), quantize(torch))
 
 
+def _placed_measures() -> Iterator[Measure]:
+    """Yield a step of training on a mesh of one process, where the cost is that of asking how results lie."""
+    import importlib
+
+    their_mesh = _one_process()
+    our_mesh = importlib.import_module("torchlike.distributed.tensor").init_device_mesh("cpu", (1,))
+
+    def step(library: Any, mesh: Any) -> _Call:
+        tensors = importlib.import_module(f"{library.__name__}.distributed.tensor")
+        place, whole, rows = tensors.distribute_tensor, [tensors.Replicate()], [tensors.Shard(0)]
+        model = library.nn.Sequential(library.nn.Linear(64, 128), library.nn.ReLU(), library.nn.Linear(128, 10))
+        for layer in model:
+            for name, each in list(layer.named_parameters()):
+                setattr(layer, name, library.nn.Parameter(place(each.detach(), mesh, whole)))
+        x, y = place(library.ones(64, 64), mesh, rows), place(library.arange(64) % 10, mesh, rows)
+        optimizer = library.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+
+        def run() -> None:
+            optimizer.zero_grad()
+            library.nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+
+        return run
+
+    yield Measure(
+        "placements: a step of an MLP, one process", step(torchlike, our_mesh), step(torch, their_mesh), goal=0.9
+    )
+
+
+def _one_process() -> Any:
+    """Return torch's mesh of this process alone."""
+    import torch.distributed as processes
+    from torch.distributed.tensor import init_device_mesh
+
+    processes.init_process_group("gloo", store=processes.HashStore(), rank=0, world_size=1)
+    return init_device_mesh("cpu", (1,))
+
+
 def main() -> None:
     """Print the table and, where asked, write it as JSON."""
     options = parser(__doc__)
@@ -264,7 +302,13 @@ def main() -> None:
     given = options.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    measures = [*_autocast_measures(), *_mode_measures(), *_level_measures(), *_quantized_measures()]
+    measures = [
+        *_autocast_measures(),
+        *_mode_measures(),
+        *_level_measures(),
+        *_quantized_measures(),
+        *_placed_measures(),
+    ]
     wanted = [each for each in measures if not given.rows or each.name.startswith(tuple(given.rows))]
     print(report(run(wanted, repeats=given.repeats), given.json))
 

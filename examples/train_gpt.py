@@ -3,6 +3,7 @@
     python examples/train_gpt.py                                   # 500 steps, then a sample
     python examples/train_gpt.py --checkpoint gpt.pt               # also saves every 100 steps
     python examples/train_gpt.py --checkpoint gpt.pt --resume      # goes on where the file ends
+    python examples/train_gpt.py --mesh 8                          # on 8 devices of JAX: batches and weights in 8 parts
 
 The same file runs under torch, with torchlike's modules in place of torch's.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -19,6 +21,8 @@ from typing import Any
 
 import torchlike
 from torchlike import Tensor, nn
+from torchlike.distributed.fsdp import fully_shard
+from torchlike.distributed.tensor import DeviceMesh, Shard, distribute_tensor, init_device_mesh
 from torchlike.nn import functional as F  # noqa: N812  # torch's own abbreviation
 from torchlike.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
 from torchlike.utils.data import DataLoader, Dataset
@@ -31,6 +35,9 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Train a character-level GPT through torchlike.")
     parser.add_argument("--text", type=Path, default=TEXT, help="what to learn (default: Shakespeare's plays)")
     parser.add_argument("--device", default="cpu", help="cpu (default) or any installed plugin's")
+    parser.add_argument(
+        "--mesh", type=int, default=0, metavar="N", help="train on N devices of JAX, virtual ones on a CPU"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the weights, the order and the sample (default: 0)")
     parser.add_argument("--checkpoint", type=Path, help="save the state of the training to this file")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
@@ -53,6 +60,12 @@ def parse_arguments() -> argparse.Namespace:
             parser.error(f"argument --{name}: must be at least 1")
     if arguments.width % arguments.heads:
         parser.error(f"argument --width: {arguments.width} is no multiple of {arguments.heads} heads")
+    if arguments.mesh:
+        arguments.device = "jax"
+        if arguments.batch_size % arguments.mesh:
+            parser.error(
+                f"argument --mesh: a batch of {arguments.batch_size} is not cut in {arguments.mesh} equal parts"
+            )
     if arguments.resume and (arguments.checkpoint is None or not arguments.checkpoint.exists()):
         parser.error("argument --resume: needs --checkpoint FILE, and that file")
     return arguments
@@ -161,6 +174,14 @@ def make_optimizer(model: nn.Module, steps: int) -> tuple[Any, Any]:
     return optimizer, schedule
 
 
+def make_mesh(count: int) -> DeviceMesh | None:
+    """Return a mesh of devices, which a CPU has as many of as it is told before JAX is imported; None for no device."""
+    if not count:
+        return None
+    os.environ.setdefault("XLA_FLAGS", f"--xla_force_host_platform_device_count={count}")
+    return init_device_mesh("jax", (count,))
+
+
 def batches(data: Windows, arguments: argparse.Namespace, start: int) -> Iterator[tuple[int, Tensor, Tensor]]:
     """Yield the numbers of the steps from ``start`` on, each with its batch, in an order that depends on the seed alone."""
     epoch_length = len(data) // arguments.batch_size
@@ -188,7 +209,10 @@ def train(arguments: argparse.Namespace) -> None:
     if min(len(data), len(held_out)) < arguments.batch_size:
         sys.exit(f"train_gpt: {arguments.text} is too short for sequences of {arguments.block} characters")
     torchlike.manual_seed(arguments.seed)
+    mesh = make_mesh(arguments.mesh)
     model = GPT(len(alphabet), arguments.block, arguments.layers, arguments.heads, arguments.width).to(arguments.device)
+    if mesh is not None:
+        fully_shard(model, mesh=mesh)
     optimizer, schedule = make_optimizer(model, arguments.steps)
     start = 0
     if arguments.resume:
@@ -200,7 +224,8 @@ def train(arguments: argparse.Namespace) -> None:
         print(f"resumed at step {start}")
     print(f"{sum(each.numel() for each in model.parameters()):,} parameters, {len(alphabet)} characters")
     begin = time.perf_counter()
-    for step, inputs, targets in batches(data, arguments, start):
+    for step, *pair in batches(data, arguments, start):
+        inputs, targets = pair if mesh is None else (distribute_tensor(each, mesh, [Shard(0)]) for each in pair)
         loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
         optimizer.zero_grad()
         loss.backward()

@@ -15,9 +15,9 @@ from typing import Any
 
 import dispatch_core as dc
 import torchlike as torch
-from dispatch_core.frontends import TensorLayout, find_layout
+from dispatch_core.frontends import TensorLayout, call_converted, find_layout
 from torchlike.layouts import LayoutData, layout, record_of, wrap
-from torchlike.utils.pytree import tree_leaves, tree_map
+from torchlike.utils.pytree import tree_leaves
 
 
 class UnitError(TypeError):
@@ -146,15 +146,12 @@ def run(op: Any, *args: Any, **kwargs: Any) -> Any:
     written = [value for value, each in zip(values, parameters, strict=True) if each.is_write]
     if wrong := [str(unit_of(each)) for each in written if unit_of(each) != unit]:
         raise UnitError(f"{op.name} writes {unit} to a tensor in {wrong[0]}")
-    found = op(*tree_map(bare, args), **tree_map(bare, kwargs))
-    if written:
-        return written[0]
 
-    def name_unit(value: Any) -> Any:
-        is_number = isinstance(value, torch.Tensor) and value.is_floating_point()
-        return wrap(LAYOUT.make(value=value, unit=unit)) if is_number and unit != Unit() else value
+    def name_unit(value: torch.Tensor, record: Quantity) -> torch.Tensor:
+        is_named = value.is_floating_point() and unit != Unit()
+        return wrap(LAYOUT.make(value=value, unit=unit)) if is_named else value
 
-    return tree_map(name_unit, found)
+    return call_converted(LAYOUT, op, args, kwargs, read=lambda record: record.value, make=name_unit)
 
 
 @LAYOUT.for_each_key

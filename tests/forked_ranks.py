@@ -16,6 +16,7 @@ from pathlib import Path
 
 import collective_failures as failures
 import collective_programs as programs
+import placed_programs
 
 LIMIT = 40.0
 
@@ -32,6 +33,7 @@ SCENARIOS = {
     programs.gradients: (2, {}),
     programs.record_calls: (2, {}),
     programs.asynchronous: (2, {}),
+    placed_programs.train: (2, {}),
     failures.another_shape: (2, {}),
     failures.another_dtype: (2, {}),
     failures.another_function: (2, {}),

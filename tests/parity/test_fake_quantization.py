@@ -166,3 +166,49 @@ def test_a_range_is_left_alone_where_its_switches_are_off():
             0,
         )
     )
+
+
+@pytest.mark.parametrize("points", ["whole", "halves", "any", "beyond"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_scales_and_zero_points_that_are_learned(axis, points):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        count = 1 if axis is None else (6, 7)[axis]
+        scales = rng.uniform(0.05, 0.2, count).astype("float32")
+        found = {"whole": 3.0, "halves": rng.integers(0, 9) + 0.5, "any": rng.uniform(0, 90), "beyond": 300.0}[points]
+        zero_points = (found + rng.integers(-2, 3, count)).astype("float32")
+        array, gradient = draw(seed, (6, 7), 8.0)[:, :], rng.normal(size=(6, 7)).astype("float32")
+        array.reshape(-1)[: len(SPECIAL)] = rng.normal(size=len(SPECIAL))
+
+        def call(t, array=array, scales=scales, zero_points=zero_points, gradient=gradient):
+            x = t.tensor(array.astype("float32")).requires_grad_()
+            scale, point = (t.tensor(each).requires_grad_() for each in (scales, zero_points))
+            kind = "tensor" if axis is None else "channel"
+            function = getattr(t, f"_fake_quantize_learnable_per_{kind}_affine")
+            out = function(x, scale, point, *([] if axis is None else [axis]), 0, 127, 0.7)
+            out.backward(t.tensor(gradient))
+            return (out, x.grad), (scale.grad, point.grad)
+
+        (theirs, sums), (ours, own_sums) = call(torch), call(torchlike)
+        assert same(ours, theirs)
+        for one, other in zip(own_sums, sums, strict=True):
+            assert one.shape == other.shape
+            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "_fake_quantize_learnable_per_tensor_affine(t.ones(2, 3), t.tensor(0.1), t.tensor(1.0), 0, 127)",
+        "_fake_quantize_learnable_per_tensor_affine(t.ones(2, 3), t.tensor([0.1, 0.2]), t.tensor([1.0]), 0, 127)",
+        "_fake_quantize_learnable_per_tensor_affine(t.ones(2, 3), t.tensor([0.1]), t.tensor([1.0]), 5, 3)",
+        "_fake_quantize_learnable_per_tensor_affine(t.ones(2, 3).double(), t.tensor([0.1]), t.tensor([1]), 0, 127)",
+        "_fake_quantize_learnable_per_tensor_affine(t.ones(2, 3).long(), t.tensor([0.1]), t.tensor([1]), 0, 127)",
+        "_fake_quantize_learnable_per_channel_affine(t.ones(2, 3), t.tensor([0.1]), t.tensor([1.0]), 0, 0, 127)",
+        "_fake_quantize_learnable_per_channel_affine(t.ones(2, 3), t.tensor([0.1, 0.2]), t.tensor([1, 2]), 0, 0, 127)",
+        "_fake_quantize_learnable_per_channel_affine(t.ones(2, 3), t.ones(2).double(), t.tensor([1, 2]), 0, 0, 127)",
+        "_fake_quantize_learnable_per_channel_affine(t.ones(2, 3), t.ones(2), t.ones(2), -1, 0, 127)",
+    ],
+)
+def test_wrong_arguments_of_learned_parameters(text):
+    compare(lambda t: eval(f"t.{text}", {"t": t}))

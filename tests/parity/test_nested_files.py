@@ -110,3 +110,15 @@ def test_tensors_like_nested_ones_are_made_on_another_device(name):
         x = make(lib, 0)["x"]
         like = getattr(lib, name)(x, device="meta")
         assert like.is_meta and like.shape == x.shape and like.layout is lib.jagged
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_a_file_with_a_strided_nested_tensor_is_refused_by_name(weights_only):
+    rows = [torch.ones(2, 3), torch.ones(3, 3)]
+    file = io.BytesIO()
+    torch.save({"a": torch.nested.nested_tensor(rows, layout=torch.strided)}, file)
+    file.seek(0)
+    refusal = ValueError if weights_only else NotImplementedError
+    with pytest.raises(refusal, match=r"a nested tensor of layout torch\.strided, which.*\n?.*layout=torch\.jagged"):
+        torchlike.load(file, weights_only=weights_only)

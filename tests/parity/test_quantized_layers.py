@@ -46,7 +46,10 @@ Q.cat([q, r], 1, 0.1, 3); Q.cat([q, r], 0, None, None); Q.cat_relu([q, r], 2, 0.
 Q.sigmoid(q, 0.01, 2); Q.elu(q, 0.07, 20, 0.7); Q.celu(q, 0.07, 20, 0.7); Q.leaky_relu(q, 0.2, False, 0.07, 20)
 Q.softmax(q, 1, 1 / 256, 0); Q.relu6(q); Q.clamp(q, -0.3, 0.8); Q.threshold(q, 0.3, 0.1); Q.dropout(q, 0.1, 2)
 Q.max_pool2d(q, [2, 2], [2, 2], [0, 0], [1, 1], False); Q.max_pool1d(q[0], [2], [2], [0], [1], False)
-Q.matmul(q, r.transpose(2, 3), 0.4, 60)
+Q.matmul(q, r.transpose(2, 3), 0.4, 60); Q.cat_out([q, r], 0, q.repeat(2, 1, 1, 1))
+Q.cat_relu_out([q, r], 1, q.repeat(1, 2, 1, 1))
+Q.add_scalar_out(q, 0.5, r.clone()); Q.mul_scalar_out(q, -0.5, r.clone()); Q.add_scalar_relu_out(q, 100.0, r.clone())
+Q.mul_scalar_relu_out(q, 2.0, r.clone()); Q.add(q, 0.5, out=r.clone()); Q.mul_relu(q, 2.0, out=r.clone())
 """
 
 
@@ -201,6 +204,76 @@ def test_norms():
         ]
 
     compare(build)
+
+
+def test_rows_of_bytes():
+    def build(t):
+        packed = t.ops.quantized.embedding_bag_byte_prepack(t.tensor(numbers(0, 10, 8)))
+        indices = t.tensor([1, 3, 5, 3, 0])
+        bag = t.ops.quantized.embedding_bag_byte_rowwise_offsets
+        weights = t.tensor(numbers(1, 5))
+        return packed, [
+            t.ops.quantized.embedding_bag_byte_unpack(packed),
+            bag(packed, indices, t.tensor([0, 2])),
+            bag(packed, indices, t.tensor([0, 2, 5]), per_sample_weights=weights, include_last_offset=True),
+            bag(packed, indices.reshape(1, 5)),
+        ]
+
+    (bytes_, wanted), (own_bytes, found) = (build(t) for t in LIBRARIES)
+    assert own_bytes.tolist() == bytes_.tolist()
+    for one, other in zip(wanted, found, strict=True):
+        np.testing.assert_allclose(other.numpy(), one.numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.parametrize("name", ["linear_tanh", "linear_leaky_relu", "conv2d_add"])
+def test_layers_with_a_function_or_a_sum_as_onednn_computes_them(name, per_channel):
+    if "onednn" not in torch.backends.quantized.supported_engines:
+        pytest.skip("this torch has no oneDNN")
+
+    def build(t):
+        quantized = t.ops.quantized
+        if name == "conv2d_add":
+            q, other = quantize(t, numbers(0, 2, 4, 9, 9), 0.03, 111), quantize(t, numbers(4, 2, 6, 9, 9), 0.07, 100)
+            weight = numbers(1, 6, 4, 3, 3, size=0.3)
+            w = channels(t, weight, 2) if per_channel else quantize(t, weight, 0.01, 0, "qint8")
+            packed = quantized.conv2d_prepack(w, t.tensor(numbers(3, 6)), [1, 1], [1, 1], [1, 1], 1)
+            sizes = quantized.conv2d_stride(packed), quantized.conv2d_groups(packed), quantized.conv2d_transpose(packed)
+            return [quantized.conv2d_add(q, other, packed, 0.1, 97), *sizes]
+        q, weight = quantize(t, numbers(0, 33, 40), 0.03, 111), numbers(1, 16, 40, size=0.3)
+        w = channels(t, weight, 2) if per_channel else quantize(t, weight, 0.01, 0, "qint8")
+        packed = quantized.linear_prepack(w, t.tensor(numbers(3, 16)))
+        return getattr(quantized, name)(q, packed, 1 / 128, 128, *([0.1] if "leaky" in name else []))
+
+    before = torch.backends.quantized.engine
+    torch.backends.quantized.engine = "onednn"
+    try:
+        compare(build)
+    finally:
+        torch.backends.quantized.engine = before
+
+
+def test_a_sum_with_relu_is_that_of_the_sum():
+    t = torchlike
+    q, other = quantize(t, numbers(0, 1, 4, 5, 5)), quantize(t, numbers(1, 1, 3, 5, 5))
+    packed = t.ops.quantized.conv2d_prepack(
+        quantize(t, numbers(2, 3, 4, 3, 3), 0.02, 0, "qint8"), None, [1, 1], [1, 1], [1, 1], 1
+    )
+    plain, limited = (
+        getattr(t.ops.quantized, f"conv2d_add{relu}")(q, other, packed, 0.1, 30) for relu in ("", "_relu")
+    )
+    assert t.equal(limited, t.relu(plain)) and plain.dequantize().min() < 0
+
+
+def test_linear_layers_of_numbers_that_become_integers():
+    def build(t):
+        packed = t.ops.quantized.linear_prepack(channels(t, numbers(1, 16, 40, size=0.3), 2), t.tensor(numbers(3, 16)))
+        call, x = "linear_with_input_q_dq_qweight_dq{}_output_fp32", t.tensor(numbers(0, 5, 40))
+        return [getattr(t.ops.quantized, call.format(relu))(x, 0.03, 111, packed) for relu in ("", "_relu")]
+
+    torch.backends.quantized.engine = "fbgemm"
+    for one, other in zip(*(build(t) for t in LIBRARIES), strict=True):
+        np.testing.assert_allclose(other.numpy(), one.numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_embeddings():

@@ -38,7 +38,7 @@ def test_sizes_that_do_not_fit_are_refused_as_on_the_cpu(device, name):
 
 def test_errors_that_no_rule_knows_name_the_operator_and_the_device():
     class Library:
-        name, meta = "shelf", staticmethod(lambda value: value)
+        name, meta, explain = "shelf", staticmethod(lambda value: value), None
 
     def refuse(error):
         def kernel():

@@ -57,6 +57,12 @@ def test_reductions_give_numpys_numbers_in_every_dtype(told):
         assert found["refused"]["bfloat16"]["product"].startswith("HcclAllReduce does not take bfloat16 for product")
 
 
+def test_training_on_a_mesh_of_two_devices_is_that_of_one(told):
+    for found in told("train"):
+        assert max(found["worst"].values()) < 1e-5, found
+        assert found["gathers"] == {}
+
+
 def test_gathering_and_broadcasts_move_every_dtype(told):
     assert told("moves") == [[], []]
 

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import dispatch_core as dc
 import torchlike
 import torchlike.nn.functional as F
 from torchlike.func import grad, jvp, linearize, vjp, vmap
@@ -206,3 +207,36 @@ def test_functionalize_takes_nested_tensors(seed):
     close(product.values(), wanted.values())
     close(total, wanted_total)
     close(x.values(), again.values())  # it was written back
+
+
+@pytest.mark.parametrize("ask", ["gradient", "expand", "zeros", "view", "empty"])
+def test_a_ragged_size_that_an_ordinary_tensor_is_asked_for_is_named(ask):
+    x = make_nested(0)
+    calls = {
+        "gradient": lambda: vmap(grad(lambda row: (row * row).sum()))(x),
+        "expand": lambda: torchlike.ones(2, 1, 3).expand(x.shape),
+        "zeros": lambda: torchlike.zeros(x.shape),
+        "view": lambda: torchlike.ones(6).view(x.shape),
+        "empty": lambda: torchlike.empty(x.shape),
+    }
+    with pytest.raises(RuntimeError, match=r"only concrete integers, but got \[\d+, ragged, 3\], as a nested tensor's"):
+        calls[ask]()
+
+
+@pytest.mark.filterwarnings("ignore:.*has a kernel for SparseCPU")
+def test_errors_of_a_kernel_of_a_layout_reach_the_caller_of_vmap():
+    class OwnError(RuntimeError):
+        pass
+
+    tried = []
+
+    def fail(self):
+        tried.append(tuple(self.shape))
+        raise OwnError("of the kernel")
+
+    x = make_sparse(0, 2)
+    with dc.Library("aten", "IMPL") as library:
+        library.impl("sin", fail, "SparseCPU")
+        with pytest.raises(OwnError):
+            vmap(torchlike.sin)(x)
+    assert len(tried) == 1

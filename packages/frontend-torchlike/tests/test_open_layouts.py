@@ -12,7 +12,7 @@ import pytest
 import dispatch_core as dc
 import torchlike
 from dispatch_core.arrays import layouts
-from dispatch_core.frontends import TensorLayout, components_of, find_layout
+from dispatch_core.frontends import TensorLayout, call_converted, components_of, find_layout
 from torchlike.layouts import record_of, wrap
 from torchlike.nn.functional import linear
 from torchlike.utils.pytree import tree_leaves, tree_map
@@ -556,3 +556,55 @@ def _register_gathered(key):
         return op(*copied, **kwargs)
 
     dc.Library("_", "IMPL").fallback(run, key)
+
+
+@dataclass(frozen=True)
+class Halved:
+    """Half of the numbers, so that a copy in the place of a write or a view would be noticed."""
+
+    half: torchlike.Tensor
+
+
+HALVED = like_component("Halved", Halved, "half")
+
+
+@HALVED.for_each_key
+def _register_halved(key):
+    def run(op, *args, **kwargs):
+        return call_converted(
+            HALVED,
+            op,
+            args,
+            kwargs,
+            read=lambda record: record.half * 2,
+            make=lambda value, record: wrap(HALVED.make(half=value / 2)) if value.is_floating_point() else value,
+        )
+
+    dc.Library("_", "IMPL").fallback(run, key)
+
+
+def _halve(*numbers):
+    return wrap(HALVED.make(half=torchlike.tensor(numbers) / 2))
+
+
+def _double(x):
+    return record_of(x).half.mul(2).tolist()
+
+
+def test_converted_calls_return_what_the_schema_promises():
+    x, y = _halve(1.0, 2.0), _halve(3.0, 4.0)
+    assert _double(x + y) == [4.0, 6.0] and (x > 1).tolist() == [False, True]
+    assert x.add_(y) is x and _double(x) == [4.0, 6.0]
+    assert torchlike.mul(x, x, out=y) is y and _double(y) == [16.0, 36.0]
+    ordinary = torchlike.empty(2)
+    assert torchlike.add(x, x, out=ordinary) is ordinary and ordinary.tolist() == [8.0, 12.0]
+    x[0] = 0.0
+    first, second = x.split(1)
+    second.fill_(5.0)
+    assert _double(x) == [0.0, 5.0] and _double(first) == [0.0]
+    torchlike._foreach_add_([x, y], 1.0)
+    assert _double(x) == [1.0, 6.0] and _double(y) == [17.0, 37.0]
+    assert [_double(each) for each in torchlike._foreach_mul([x, x], 2.0)] == [[2.0, 12.0]] * 2
+    z = _halve(1.0, 2.0)
+    assert z.unsqueeze_(0) is z and z.shape == (1, 2)
+    assert x.sum().item() == 7.0

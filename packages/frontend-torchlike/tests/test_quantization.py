@@ -3,13 +3,15 @@
 import copy
 import io
 import pickle
+from importlib import import_module
 
 import pytest
 
 import torchlike as t
 from torchlike import nn
 from torchlike.ao import quantization as q
-from torchlike.ao.nn import intrinsic, quantized
+from torchlike.ao.nn import intrinsic, quantizable, quantized
+from torchlike.names.torch_modules import MODULES
 
 
 def make_network():
@@ -129,3 +131,123 @@ def test_switches_turn_observers_and_rounding_off():
     assert fake(t.tensor([0.1234])).item() == pytest.approx(0.1234)
     fake.apply(q.enable_fake_quant).apply(q.enable_observer)
     assert fake.fake_quant_enabled.item() == fake.observer_enabled.item() == 1
+
+
+@pytest.mark.parametrize("path", [name for name, ours in MODULES.items() if ours.startswith("torchlike.ao.")])
+def test_torchs_paths_of_quantization_are_one_module(path):
+    found = import_module(path.replace("torch", "torchlike", 1))
+    assert found is import_module(MODULES[path]) and found.__spec__.name == MODULES[path]
+
+
+def test_older_names_of_quantization_are_attributes():
+    assert t.quantization is q and t.nn.quantized is quantized and t.nn.intrinsic is intrinsic
+    assert t.nn.quantized.dynamic.LSTM is quantized.dynamic.LSTM
+    module = import_module("torchlike.quantization.fuse_modules")
+    assert q.fuse_modules is module.fuse_modules is t.quantization.fuse_modules  # the function, as in torch
+    with pytest.raises(AttributeError, match="has no attribute 'quantised'"):
+        _ = t.nn.quantised
+
+
+class Sequences(nn.Module):
+    """Read a sequence by an LSTM, then by attention."""
+
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant = q.QuantStub(), q.DeQuantStub()
+        self.lstm = nn.LSTM(6, 4, 2, bidirectional=True)
+        self.attention = nn.MultiheadAttention(8, 2)
+
+    def forward(self, x):
+        x, _ = self.lstm(self.quant(x))
+        return self.dequant(self.attention(x, x, x)[0])
+
+
+@pytest.mark.filterwarnings("ignore:must run observer")  # products with a number are not observed, as in torch
+def test_recurrent_layers_and_attention_are_observed_by_parts_and_quantized():
+    t.manual_seed(5)
+    model, inputs = Sequences().eval(), t.randn(4, 5, 3, 6)
+    model.qconfig = q.get_default_qconfig("fbgemm")
+    observed = q.prepare(model)
+    assert type(observed.lstm) is quantizable.LSTM and type(observed.attention) is quantizable.MultiheadAttention
+    wanted = [observed(each) for each in inputs]
+    assert all(found.allclose(model(each), atol=1e-5) for found, each in zip(wanted, inputs, strict=True))
+    made = q.convert(observed)
+    assert type(made.lstm) is quantized.LSTM and type(made.attention) is quantized.MultiheadAttention
+    assert (made(inputs[0]) - wanted[0]).abs().max() < 0.1 * wanted[0].abs().max()
+    again, file = q.convert(q.prepare(model)), io.BytesIO()
+    t.save(made.state_dict(), file)
+    file.seek(0)
+    again.load_state_dict(t.load(file))
+    for each in again, copy.deepcopy(made), pickle.loads(pickle.dumps(made)):
+        assert each(inputs[0]).equal(made(inputs[0]))
+
+
+@pytest.mark.filterwarnings("ignore:must run observer")  # products with a number are not observed, as in torch
+@pytest.mark.parametrize("options", [{}, {"kdim": 8, "vdim": 6}, {"bias": False}, {"add_bias_kv": True}])
+def test_quantized_attention_goes_back_to_numbers(options):
+    layer = nn.MultiheadAttention(8, 2, **options).eval()
+    if layer.bias_k is not None:  # both are quantized by the range of the first, as in torch
+        layer.bias_v = nn.Parameter(layer.bias_k.detach().flip(-1))
+    layer.qconfig = q.get_default_qconfig("fbgemm")
+    given = [t.randn(5, 3, size) for size in (8, options.get("kdim", 8), options.get("vdim", 8))]
+    observed = quantizable.MultiheadAttention.from_float(layer)
+    observed(*given)
+    back = quantized.MultiheadAttention.from_observed(observed).dequantize()
+    assert type(back) is nn.MultiheadAttention
+    assert back(*given)[0].allclose(layer(*given)[0], atol=0.05)
+
+
+def test_packed_parameters_are_read_by_the_name_of_their_class():
+    weight = t.quantize_per_tensor(t.randn(3, 4), 0.1, 0, t.qint8)
+    packed = t.ops.quantized.linear_prepack(weight, t.ones(3))
+    assert packed._type() == "__torch__.torch.classes.quantized.LinearPackedParamsBase"
+    for each in copy.copy(packed), copy.deepcopy(packed), pickle.loads(pickle.dumps(packed)):
+        assert type(each) is t.quantized.LinearPackedParamsBase and isinstance(each, t.ScriptObject)
+        assert each.weight().int_repr().equal(weight.int_repr()) and each.bias().equal(packed.bias())
+    with pytest.raises(
+        RuntimeError, match="no class of torch's is known by the name 'Other'\nHint: known are __torch__"
+    ):
+        t.ScriptObject().__setstate__(((), "Other"))
+    for wrong in (), (weight,), 3, ("2", [], []):
+        with pytest.raises(RuntimeError, match="is no known one"):
+            t.ScriptObject().__setstate__((wrong, packed._type().replace("Linear", "Conv2d")))
+
+
+def test_a_quantized_convolution_is_copied_and_pickled():
+    layer = quantized.Conv2d(2, 4, 3, padding=1)
+    layer.set_weight_bias(t.quantize_per_tensor(t.randn(4, 2, 3, 3), 0.1, 0, t.qint8), t.randn(4))
+    layer.scale, layer.zero_point = 0.5, 3
+    x = t.quantize_per_tensor(t.randn(1, 2, 5, 5), 0.1, 100, t.quint8)
+    for each in copy.copy(layer), copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)):
+        assert repr(each) == repr(layer) and each(x).int_repr().equal(layer(x).int_repr())
+
+
+def test_a_quantized_network_is_captured_and_follows_its_parameters():
+    inputs = t.randn(3, 4, 1, 8, 8)
+    model = quantize_network(inputs)
+    captured = t.capture(model)
+    wanted = captured(inputs[0])
+    assert wanted.equal(model(inputs[0])) and captured(inputs[1]).equal(model(inputs[1]))
+    last = model.module[4]
+    for change in (
+        lambda: model.quant.scale.mul_(2),
+        lambda: model.load_state_dict(quantize_network(inputs * 3).state_dict()),
+        lambda: setattr(last, "scale", last.scale * 2),
+        lambda: last.set_weight_bias(last.weight(), last.bias() + 1),
+    ):
+        change()
+        found = captured(inputs[0])
+        assert found.equal(model(inputs[0])) and not found.equal(wanted)
+        wanted = found
+
+
+@pytest.mark.filterwarnings("ignore:must run observer")  # products with a number are not observed, as in torch
+def test_quantized_layers_of_sequences_are_captured():
+    model, inputs = Sequences().eval(), t.randn(2, 5, 3, 6)
+    model.qconfig = q.get_default_qconfig("fbgemm")
+    observed = q.prepare(model)
+    observed(inputs[0])
+    made = q.convert(observed)
+    captured = t.capture(made)
+    for each in inputs:
+        assert captured(each).equal(made(each))

@@ -27,9 +27,11 @@ class ArrayAPIBackend:
         make_planner: Callable[[ArrayLibrary], Planner] | None,
         shape: Callable[[Array], tuple[Any, ...]],
         words: ErrorWords | None = None,
+        wrappers: Mapping[str, Callable[[Kernel], Kernel]] | None = None,
+        device_index: Callable[[Array], int | None] | None = None,
     ) -> None:
-        self.library, self._shape, self._words = library, shape, words
-        self._kernels, self._around = kernels, around
+        self.library, self._shape, self._words, self._device_index = library, shape, words, device_index
+        self._kernels, self._around, self._wrappers = kernels, around, wrappers or {}
         self._plan = None if make_planner is None else make_planner(library)
 
     @dc.hookimpl
@@ -44,6 +46,7 @@ class ArrayAPIBackend:
                 mutable=False,
                 subclasses=type(each) is not type,
                 coerce=self._coerce,
+                device_index=self._device_index,
                 traceable=self._plan is not None,
             )
             for each in self.library.types
@@ -57,7 +60,7 @@ class ArrayAPIBackend:
     @dc.hookimpl
     def dispatch_register(self, registry: dc.Registry) -> None:
         """Register every kernel that the library has functions for."""
-        for name, kernel in make_kernels(self.library, self._kernels).items():
+        for name, kernel in make_kernels(self.library, self._kernels, self._wrappers).items():
             namespace, _, operator = name.rpartition("::")
             made = kernel if self._around is None else self._around(kernel)
             if self._words is not None:
@@ -103,6 +106,9 @@ def array_api_backend(
     device: Any = None,
     shape: Callable[[Array], tuple[Any, ...]] = _shape_of,
     words: ErrorWords | None = None,
+    wrappers: Mapping[str, Callable[[Kernel], Kernel]] | None = None,
+    device_index: Callable[[Array], int | None] | None = None,
+    explain: Callable[[str, Exception, Iterable[Any]], Exception | None] | None = None,
     plugin: type[ArrayAPIBackend] = ArrayAPIBackend,
 ) -> ArrayAPIBackend:
     """Make the plugin of the device ``name`` from a namespace that follows the array API standard.
@@ -115,7 +121,9 @@ def array_api_backend(
     `ArrayLibrary` that makes the kernel. ``around`` wraps each kernel, ``make_planner`` makes the function that plans a
     pipeline's programs, as ``dispatch_plan`` does, and ``device`` says where the standard's functions shall make arrays.
     ``shape`` reads an array's shape, with None for a size that is not known; ``words`` keeps the error words of the
-    planner's programs; ``plugin`` is a class with further hooks.
+    planner's programs; ``wrappers`` wraps kernels of some operators, ``device_index`` tells on which of several devices an
+    array lies, ``explain`` gives an error of ours for one that the library raises of some arrays, or None; ``plugin`` is a
+    class with further hooks.
     """
     xp = namespace
 
@@ -123,6 +131,14 @@ def array_api_backend(
         return xp.asarray(values, copy=True, **({} if device is None else {"device": device}))
 
     library = ArrayLibrary(
-        name, xp, types=tuple(array_types), get=get, put=put or copy_in, assign=assign, is_known=is_known, device=device
+        name,
+        xp,
+        types=tuple(array_types),
+        get=get,
+        put=put or copy_in,
+        assign=assign,
+        is_known=is_known,
+        device=device,
+        explain=explain,
     )
-    return plugin(library, kernels or {}, around, make_planner, shape, words)
+    return plugin(library, kernels or {}, around, make_planner, shape, words, wrappers, device_index)

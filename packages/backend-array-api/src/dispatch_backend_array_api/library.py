@@ -36,8 +36,9 @@ class ArrayLibrary:
         assign: Callable[[Array, Any, Array, bool], Array] | None,
         is_known: Callable[[Array], bool],
         device: Any = None,
+        explain: Callable[[str, Exception, Iterable[Any]], Exception | None] | None = None,
     ) -> None:
-        self.name, self.xp, self.types = name, xp, types
+        self.name, self.xp, self.types, self.explain = name, xp, types, explain
         self.get, self.put, self.assign, self.is_known = get, put, assign, is_known
         self.options: dict[str, Any] = {} if device is None else {"device": device}
         self.dtypes = {dtype: found for dtype in ScalarType for found in _dtype_of(xp, dtype)}

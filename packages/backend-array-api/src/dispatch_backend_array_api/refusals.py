@@ -12,6 +12,7 @@ from dispatch_aten.shapes import RULES
 from dispatch_core import DispatchError
 
 from .library import ArrayLibrary, Kernel
+from .value_checks import leaves
 
 #: Errors that a kernel raises as they are: ours, those of the machine, and warnings that the program made errors.
 _KEPT: Final = (DispatchError, MemoryError, OSError, RecursionError, Warning)
@@ -40,7 +41,7 @@ def translate_refusals(library: ArrayLibrary, name: str, kernel: Kernel) -> Kern
 
 def _refusal(
     library: ArrayLibrary, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
-) -> DispatchError:
+) -> Exception:
     with suppress(Exception):  # a rule may lack a case of the kernel, and an array may be none that it can describe
         known = all(map(_is_known, library.meta((args, list(kwargs.values())))))
         ask: Callable[..., Any] = RULES[name]
@@ -51,6 +52,10 @@ def _refusal(
                 pass
             except DispatchError as refusal:
                 return refusal
+    if library.explain is not None:
+        given = leaves((*args, *kwargs.values()))
+        if (ours := library.explain(f"aten::{name}" if "::" not in name else name, error, given)) is not None:
+            return ours
     made = next((each for kind, each in _CLASSES.items() if isinstance(error, kind)), OperatorError)
     operator = name if "::" in name else f"aten::{name}"
     text = str(error) or "no reason is given"

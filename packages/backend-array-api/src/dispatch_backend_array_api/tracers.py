@@ -89,8 +89,15 @@ def _has_tracers(values: Iterable[Any]) -> bool:
 
 
 def read(array: Any) -> Any:
-    """Return an array's values as NumPy's; raise ``BackendError`` for a tracer, which names the function it belongs to."""
+    """Return an array's values as NumPy's; raise ``BackendError`` for a tracer, which names the function it belongs to.
+
+    Those of an array of several processes come together in each: all of them have to read it.
+    """
     try:
+        if not isinstance(array, jax.core.Tracer) and not array.is_fully_addressable and not array.is_fully_replicated:
+            from jax.experimental.multihost_utils import process_allgather  # for few programs
+
+            return process_allgather(array, tiled=True)
         return np.asarray(array)
     except jax.errors.TracerArrayConversionError as error:
         found = _FOLLOWED.search(str(error))
@@ -107,12 +114,17 @@ def _settle(value: Any) -> Any:
     return jax.lax.convert_element_type(value, value.dtype) if getattr(value, "weak_type", False) else value
 
 
-def in_64_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a kernel compute in 64 bits; see Note [64 bits]."""
+def in_64_bits(kernel: Callable[..., Any], settle: Callable[[Any], Any] | None = None) -> Callable[..., Any]:
+    """Make a kernel compute in 64 bits; see Note [64 bits]. ``settle`` may replace the arrays that it is given."""
+
+    def prepare(value: Any) -> Any:
+        return _settle(value if settle is None else settle(value))
+
+    each = _settle if settle is None else prepare
 
     @wraps(kernel)
     def run(*args: Any, **kwargs: Any) -> Any:
         with jax.enable_x64(True):
-            return kernel(*map(_settle, args), **kwargs)
+            return kernel(*map(each, args), **kwargs)
 
     return run

@@ -31,17 +31,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import jaxprs_in_params
+from jax.sharding import NamedSharding
 
 from dispatch_core import PlannedStep, Program
 from dispatch_core.planning import Node, Value
 
 from .error_words import OVERWRITES, ErrorWords, WordChain
+from .jax_places import commit, explain, following, place_of, settle, several
 from .library import ArrayLibrary
 from .value_checks import Check, collect_checks
 
@@ -137,7 +140,8 @@ def _try_out(program: Program, library: ArrayLibrary) -> _Trial:
 
     samples = {value.index: _SAMPLES[value.number] for value in program.values if value.number is not None}
     arrays = {value.index: describe(value) for value in program.values if value.given and value.number is None}
-    found = jax.make_jaxpr(trace)(samples | arrays)
+    with following((), (), program.nodes[0].index):
+        found = jax.make_jaxpr(trace)(samples | arrays)
     return _Trial(refused, fixed, checked, _calls_back(found.jaxpr))
 
 
@@ -179,6 +183,7 @@ class Compiled:
         #: Whether one of the nodes checks values, and the user has not promised that they are right.
         self.is_checked = program.check_indices and not found.checked.isdisjoint(nodes)
         self._words, self._chain = words, chain
+        self._has_places, self._index = several(), program.nodes[0].index
         self.nodes = tuple(nodes)
         self._own = [program.nodes[index] for index in nodes]
         self._count = len(program.values)
@@ -209,7 +214,10 @@ class Compiled:
         # The first argument is a word.
         constants = [place for place, index in enumerate(self._taken, 1) if index in found.fixed]
         donated = [place for place, index in enumerate(self._taken, 1) if index in successors]
-        self._function = jax.jit(self.trace, static_argnums=constants, donate_argnums=donated)
+        self._options = {"static_argnums": constants, "donate_argnums": donated}
+        self._function: Any = jax.jit(self.trace, **self._options)
+        #: The places of the arrays taken → the function for them; see Note [Places] in `jax_places`.
+        self._functions: dict[tuple[Any, ...], Any] = {}
 
     def trace(self, word: Any, *given: Any) -> tuple[list[Any], Any]:
         """Run the nodes' kernels on tracers of the arrays, while JAX compiles them; return the next word, too."""
@@ -226,6 +234,25 @@ class Compiled:
             for check, is_wrong, value in found:
                 word = self._combine(word, is_wrong, self._number(node, check), value)
         return [values[index] for index in self._kept], word
+
+    def _choose(self, given: list[Any]) -> Any:
+        """Return the function for the places of some arrays, of which those on Explicit axes are laid on Auto axes."""
+        places = []
+        for index, each in enumerate(given):
+            place = place_of(each) if isinstance(each, jax.Array) else None
+            if isinstance(place, NamedSharding) and (other := settle(each)) is not each:
+                given[index], place = other, place_of(other)
+            places.append(place)
+        found = self._functions.get(key := tuple(places))
+        if found is None:
+
+            @wraps(self.trace)
+            def trace(word: Any, *given: Any) -> Any:
+                with following(given, places, self._index):
+                    return self.trace(word, *given)
+
+            found = self._functions[key] = jax.jit(trace, **self._options)
+        return found
 
     def _number(self, node: Node, check: Check) -> int:
         if self._chain is not None:
@@ -247,13 +274,16 @@ class Compiled:
             words.check([values[index] for index in self._read])
         sources = words.standing and words.sources([values[index] for index in self._read], chain)
         word = chain.begin() if chain is not None and self.is_checked else None
+        function = self._choose(given) if self._has_places else self._function
         try:
             try:
-                results, word = self._function(word, *given)
-            except Exception:
+                results, word = function(word, *given)
+            except Exception as error:
+                if (ours := explain("pipeline", error, given)) is not None:
+                    raise ours from error
                 if not self._copy_shared(given):
                     raise
-                results, word = self._function(word, *given)
+                results, word = function(word, *given)
             if self._calls_back:
                 jax.block_until_ready(results)
             if sources:
@@ -266,6 +296,8 @@ class Compiled:
             for index in self.donated:
                 if values[index].is_deleted():
                     values[index] = None
+        if self._index is not None:
+            results = commit(results, self._index)
         for index, result in zip(self._kept, results, strict=True):
             values[index] = result
 

@@ -24,6 +24,7 @@ from .arrays.frontend import (
     may_need_gradient,
     register_frontend,
 )
+from .arrays.indices import PLACING, note_placing
 from .arrays.layouts import TensorLayout, components_of, field_names, find_layout
 from .arrays.lent_memory import (
     BEFORE,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from .arrays.caller_streams import note_use
     from .arrays.types import ArrayType, Availability
     from .calls.signature import CallSignature
+    from .layers.layout_calls import call_converted
     from .operators.kernel_handle import find_composite, find_functional
     from .operators.overloads import OpOverload
     from .operators.registration import registers_for_callers
@@ -88,6 +90,7 @@ __all__ = [
     "AUTOGRAD",
     "CAPTURING",
     "PLACES",
+    "PLACING",
     "STREAMS_CHOSEN",
     "STREAM_BLOCKS",
     "WINDOWS",
@@ -115,6 +118,7 @@ __all__ = [
     "availability",
     "become",
     "bind",
+    "call_converted",
     "call_signature",
     "captured_part",
     "check_writing",
@@ -150,6 +154,7 @@ __all__ = [
     "materialize_value",
     "may_need_gradient",
     "memory_of",
+    "note_placing",
     "note_use",
     "on_devices",
     "pin",
@@ -174,6 +179,7 @@ __all__ = [
 
 #: Names of modules that most programs never load, those of the pipelines above all.
 _LATE = {
+    "call_converted": ".layers.layout_calls",
     "find_composite": ".operators.kernel_handle",
     "find_functional": ".operators.kernel_handle",
     "registers_for_callers": ".operators.registration",

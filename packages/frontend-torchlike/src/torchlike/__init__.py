@@ -93,7 +93,8 @@ _NAMES = {
     " set_autocast_cpu_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled"
     " set_autocast_xla_dtype set_autocast_xla_enabled",
     "backends": "",
-    "functions.inner": "_assert_async _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sample_dirichlet"
+    "functions.inner": "_assert_async _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo"
+    " _fake_quantize_learnable_per_channel_affine _fake_quantize_learnable_per_tensor_affine _sample_dirichlet"
     " _shape_as_tensor _softmax_backward_data _standard_gamma dsmm is_inference spmm",
     "functions.symbols": "sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
     "surface.conditions": "_assert _check _check_index _check_not_implemented _check_tensor_all _check_tensor_all_with"
@@ -110,12 +111,14 @@ _NAMES = {
     "values.dtypes": "chalf complex32 qint32 qint8 quint2x4 quint4x2 quint8",
     "values.qschemes": "per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine"
     " per_tensor_symmetric qscheme",
+    "quantization": "",
     "quantized": "",
     "quantized.construction": "_empty_affine_quantized _empty_per_channel_affine_quantized"
     " _make_per_channel_quantized_tensor _make_per_tensor_quantized_tensor quantize_per_channel quantize_per_tensor"
     " quantize_per_tensor_dynamic",
     "quantized.methods": "dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale"
     " q_zero_point quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d",
+    "values.script_objects": "ScriptObject",
     "values.layouts": "jagged sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
     "creation.legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor"
     " DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",

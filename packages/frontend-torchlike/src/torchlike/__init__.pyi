@@ -137,6 +137,8 @@ from . import backends as backends
 from .functions.inner import _assert_async as _assert_async
 from .functions.inner import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
 from .functions.inner import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
+from .functions.inner import _fake_quantize_learnable_per_channel_affine as _fake_quantize_learnable_per_channel_affine
+from .functions.inner import _fake_quantize_learnable_per_tensor_affine as _fake_quantize_learnable_per_tensor_affine
 from .functions.inner import _sample_dirichlet as _sample_dirichlet
 from .functions.inner import _shape_as_tensor as _shape_as_tensor
 from .functions.inner import _softmax_backward_data as _softmax_backward_data

@@ -1,4 +1,4 @@
-"""The device ``jax``: arrays of JAX, on its default device."""
+"""The device ``jax``: arrays of JAX, on one of its devices or on several."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import jax.numpy as jnp
 import jax.scipy.special
 import numpy as np
 
-from ..backend import array_api_backend
+import dispatch_core as dc
+from dispatch_core.frontends import note_placing
+
+from .. import jax_meshes, jax_places
+from ..backend import ArrayAPIBackend, array_api_backend
 from ..error_words import ErrorWords
 from ..kernels.pointwise import binary, unary
 from ..library import Array
@@ -71,6 +75,27 @@ def _put(values: Any) -> Array:
     return jax.device_put(np.array(values))
 
 
+class JaxBackend(ArrayAPIBackend):
+    """The hooks of the device, with those that tell where its arrays lie."""
+
+    @dc.hookimpl
+    def dispatch_register(self, registry: dc.Registry) -> None:
+        """Register the kernels; those that keep an array's place where there is more than one device."""
+        super().dispatch_register(registry)
+        if jax_places.several():
+            note_placing(dc.device_key("jax"))
+
+    @dc.hookimpl
+    def dispatch_device_interface(self) -> dc.DeviceInterface:
+        """Return what JAX offers besides operators."""
+        return dc.DeviceInterface(placements=jax_meshes, properties=jax_places.properties)
+
+    @dc.hookimpl
+    def dispatch_device_count(self) -> int:
+        """Return the number of devices of this process."""
+        return jax.local_device_count()
+
+
 with jax.enable_x64(True):
     backend: Final = array_api_backend(
         "jax",
@@ -85,9 +110,15 @@ with jax.enable_x64(True):
             "floor_divide": lambda library: binary(library, "floor_divide", _floor_divide),
             "prims::slice": lambda library: _slice,
             "prims::slice_scatter": lambda library: _slice_scatter,
+            **jax_meshes.KERNELS,
+            "dispatch::place_like": lambda library: jax_places.place_like,
         },
-        around=lambda kernel: in_64_bits(keep_values(kernel)),
+        wrappers=jax_places.wrappers(),
+        device_index=jax_places.index_of if jax_places.several() else None,
+        explain=jax_places.explain,
+        around=lambda kernel: in_64_bits(keep_values(kernel), jax_places.settle if jax_places.several() else None),
         words=words,
+        plugin=JaxBackend,
         make_planner=partial(
             make_planner, words=words, around=lambda function: in_64_bits(keep_planned_values(function))
         ),

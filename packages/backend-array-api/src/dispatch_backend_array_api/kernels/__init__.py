@@ -17,11 +17,19 @@ from . import combined, indexing, moves, ordering, pointwise, reductions, views
 _KINDS: Final = (pointwise, combined, reductions, ordering, indexing, views, moves)
 
 
-def make_kernels(library: ArrayLibrary, special: Mapping[str, Callable[[ArrayLibrary], Kernel]]) -> dict[str, Kernel]:
-    """Return the kernels for a library: its own, those of the standard's functions that it has."""
+def make_kernels(
+    library: ArrayLibrary,
+    special: Mapping[str, Callable[[ArrayLibrary], Kernel]],
+    wrappers: Mapping[str, Callable[[Kernel], Kernel]],
+) -> dict[str, Kernel]:
+    """Return the kernels for a library: its own, those of the standard's functions that it has.
+
+    ``wrappers`` change some of them, or the composites of operators that have none.
+    """
     made: dict[str, Kernel] = {}
     for kind in _KINDS:
         made.update(kind.make(library))
     made.update({name: build(library) for name, build in special.items()})
+    made.update({name: wrap(made[name] if name in made else EXPLICIT[name]) for name, wrap in wrappers.items()})
     composed = {name: EXPLICIT[name] for name in CHECKED.difference(made)}
     return {name: check_values(library, name, kernel) for name, kernel in (made | composed).items()}

@@ -26,6 +26,8 @@ from .thread_device import find_current
 
 #: The keys, as a mask, of the arrays of types of devices of which another index than 0 was noted.
 SEVERAL: Final = [0]
+#: The keys, as a mask, of the arrays of devices whose arrays may lie on several at once: see `note_placing`.
+PLACING: Final = [0]
 _noted: Final[set[str]] = set()
 _lock: Final = forkable(Order.LOADING)
 
@@ -62,6 +64,15 @@ def note_index(device: str, index: int | None) -> None:
             notify_change()
             # Last: another thread that finds it goes on without the lock.
             _noted.add(device)
+
+
+def note_placing(key: DispatchKey) -> None:
+    """Tell the core that arrays of a backend's key may lie on several devices at once.
+
+    It has a kernel of ``dispatch::place_like`` then: what takes the place of an array that cannot be written lies as that
+    did.
+    """
+    PLACING[0] |= _keys_of_device(key)
 
 
 def forget_indices(device: str, key: DispatchKey) -> None:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arrays.access import to_data
 from ..arrays.frontend import CAPTURING, FRONTENDS, Frontend
-from ..arrays.indices import SEVERAL
+from ..arrays.indices import PLACING, SEVERAL
 from ..arrays.owners import DEVICE_KEYS, KEY_TYPES, TYPE_MASKS, device_key
 from ..arrays.thread_device import find_current
 from ..bookkeeping.changes import on_refresh
@@ -49,6 +49,7 @@ from .result_watch import is_paused, make_watch
 
 if TYPE_CHECKING:
     from ..arrays.protocols import Kernel
+    from ..calls.signature import CallSignature
     from .entry import OperatorEntry
 
 
@@ -430,6 +431,9 @@ def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boun
     def compute(*data: object) -> object:
         return explicit_table[mask](*[data[index] for index in kept])
 
+    if mask & PLACING[0]:
+        compute = _keep_places(entry, signature, mask, compute)
+
     def run(*values: object) -> object:
         if hooks is not None:
             for index in writes:
@@ -443,6 +447,24 @@ def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boun
         found = compute(*data) if watch.has_ended else watch.run(compute, data, {}, data)
         watch.check_replacements(found, data)
         return wrap(found, values)
+
+    return run
+
+
+def _keep_places(entry: OperatorEntry, signature: CallSignature, mask: int, compute: Runner) -> Runner:
+    """Make ``compute`` lay each array that takes another's place as that lies: on one device, or on several."""
+    found = entry.registry.find_entry("dispatch::place_like")
+    assert found is not None  # a backend with arrays on several devices has a kernel of it
+    table = found.explicit_table
+
+    def lay(made: Any, before: Any) -> Any:
+        if isinstance(made, list | tuple):
+            return list(map(lay, made, before))
+        return made if made is None or before is None else table[mask](made, before)
+
+    def run(*data: Any) -> Any:
+        results = zip(signature.results, signature.unpack(compute(*data)), strict=True)
+        return signature.pack([lay(made, data[each.source]) if each.kind == "self" else made for each, made in results])
 
     return run
 

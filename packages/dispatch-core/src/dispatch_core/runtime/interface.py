@@ -34,6 +34,7 @@ PARTS: Final = {
     "initialized": "initialization",
     "deterministic": "deterministic algorithms",
     "collectives": "collectives",
+    "placements": "arrays over several devices",
     "functions": "functions of its own",
 }
 #: Part → the functions that an object given for it must have, and those that it may have.
@@ -45,6 +46,7 @@ GROUPS: Final = {
         ("all_gather", "all_reduce", "broadcast", "connect", "exchange", "reduce_scatter"),
         ("barrier", "check", "close", "find_missing", "find_place", "open_store"),
     ),
+    "placements": (("count", "find", "from_local", "meet", "parts", "place", "process", "to_local"), ()),
 }
 #: Parts that are no functions and no groups of functions.
 _VALUES: Final = ("dtypes", "functions", "out_of_memory")
@@ -97,6 +99,14 @@ class DeviceInterface:
       error that has come in, may be left out, and so may ``find_missing(backend)``, which returns None, or why there can be
       no group and a hint, ``find_place()``, the rank and the number of processes as a launcher of the library's own tells
       them, or None, and ``open_store(timeout)``, a store of those processes.
+    * ``placements``: an object or module for arrays that lie on several devices of the process. ``count()`` is the number of
+      devices that a mesh may have, of all processes; ``find(array)`` returns the mesh
+      (``dispatch_aten.placements.DeviceMesh``) and its placements there, or None for an array on one device;
+      ``place(array, mesh, placements)`` returns an array with the same numbers that lies so; ``to_local(array)`` gives the
+      part that this process has, ``from_local(array, mesh, placements, shape)`` makes a whole of the processes' parts.
+      ``process()`` is the number of this process and how many there are, ``meet(name)`` waits for all, and ``parts(array)``
+      gives the offsets and arrays of the parts that this process writes to a checkpoint: all processes together write each
+      element once.
     * ``functions``: a mapping of names to functions of the device's own, which frontends hand on beside theirs.
 
     Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.
@@ -136,6 +146,7 @@ class DeviceInterface:
         initialized: Callable[[], bool] | None = None,
         deterministic: Callable[[bool], object] | None = None,
         collectives: Any = None,
+        placements: Any = None,
         functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         self.properties = properties
@@ -161,6 +172,7 @@ class DeviceInterface:
         self.initialized = initialized
         self.deterministic = deterministic
         self.collectives = collectives
+        self.placements = placements
         self.functions = functions
         for part in PARTS:
             _check_part(part, getattr(self, part))

@@ -16,15 +16,18 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_aten.placing import place_like
 from dispatch_aten.shapes import is_non_overlapping_and_dense
 from dispatch_core import frontends
 from dispatch_core.forks import Order, forkable
+from dispatch_core.frontends import PLACING
 from dispatch_core.keys import AUTOGRAD, LAYOUTS, DispatchKey
 
 from ..history.captures import current_part, see_gradient
 from ..history.node import Leaf, Node
 from ..names.lazy_names import Tensor
 from ..tensors.tensor import bare
+from ..values.layouts import answer
 
 #: The number of torch's ``contiguous_format``.
 _CONTIGUOUS: Final = 0
@@ -45,6 +48,8 @@ def accumulate(leaf: Node, grads: list[Tensor | None], create_graph: bool) -> No
         return
     if tensor is not None:
         see_gradient(tensor)
+        if tensor._dispatch_mask & LAYOUTS and grads[0] is not None:
+            grads[0] = answer(tensor, "leave_gradient")(grads[0])
     with accumulating:
         before = leaf.grad
         grad: Any = grads[0]
@@ -53,6 +58,8 @@ def accumulate(leaf: Node, grads: list[Tensor | None], create_graph: bool) -> No
                 leaf.grad = grad
             else:
                 del grad
+                if PLACING[0] and tensor is not None:
+                    grads[0] = place_like(grads[0], tensor)
                 taken = _take(grads, tensor)
                 leaf.grad = _clone(grads[0], tensor) if taken is None else taken
         elif create_graph or (before._dispatch_mask & LAYOUTS and not grad._dispatch_mask & LAYOUTS):

@@ -9,7 +9,7 @@ backward, and differentiated again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
@@ -57,13 +57,14 @@ def _find_nothing() -> None:
 class Blueprint:
     """Writes the code for one recorded call."""
 
-    def __init__(self, part: CapturedState, roots: list[Any], results: Sequence[Any]) -> None:
+    def __init__(
+        self, part: CapturedState, changed: list[Any], reached: dict[int, Any], results: Sequence[Any]
+    ) -> None:
         self._part = part
         self._results = set(map(id, results))
-        # States that are late are made now, and storages by that.
-        states = [(entry.state, entry.values.get("history")) for entry in part.entries]
-        known = {id(each) for pair in states for each in pair} | set(part.known)
-        self.nodes = _find_nodes(roots, known)
+        known = find_known(part)
+        reached = reach(changed, known, reached)
+        self.nodes = _sort_nodes(each for key, each in reached.items() if key not in known)
         self._order = {id(node): number for number, node in enumerate(self.nodes)}
         self.tensors: list[Any] = []
         self.numbers: list[Any] = []
@@ -432,23 +433,32 @@ def _parts_of(value: Any) -> Iterator[Any]:
             yield from _parts_of(item)
 
 
-def find_leaves(roots: list[Any], known: set[int]) -> list[Any]:
-    """Return the leaves of layouts among the tensors that can be reached: no operator that is recorded meets them."""
-    leaves = (each for each in _reach(roots, known) if type(each) is Leaf and each.requires_grad)
+def find_known(part: CapturedState) -> set[int]:
+    """Return the ids of inputs, of their states and histories, behind which nothing is of the call.
+
+    States that are late are made now, and storages by that.
+    """
+    states = [(entry.state, entry.values.get("history")) for entry in part.entries]
+    return {id(each) for pair in states for each in pair} | set(part.known)
+
+
+def list_leaves(reached: dict[int, Any]) -> list[Any]:
+    """Return the leaves of layouts among objects that are reached: no operator that is recorded meets them."""
+    leaves = (each for each in reached.values() if type(each) is Leaf and each.requires_grad)
     found = [each.tensor() for each in leaves if hasattr(each, "tensor")]
-    return [each for each in found if each is not None and id(each) not in known and find_layout(each) is not None]
+    return [each for each in found if each is not None and find_layout(each) is not None]
 
 
-def _find_nodes(roots: list[Any], known: set[int]) -> list[Any]:
-    """Return the nodes that can be reached from tensors and states, in the order of their making."""
-    nodes = [each for each in _reach(roots, known) if isinstance(each, Node) and not each.is_leaf]
+def _sort_nodes(reached: Iterable[Any]) -> list[Any]:
+    """Return the nodes among objects that are reached, in the order of their making."""
+    nodes = [each for each in reached if isinstance(each, Node) and not each.is_leaf]
     nodes.sort(key=lambda node: node.seq)
     return nodes
 
 
-def _reach(roots: list[Any], known: set[int]) -> Iterator[Any]:
-    """Yield the states and other objects that can be reached from tensors and states."""
-    seen: set[int] = set()
+def reach(roots: list[Any], known: set[int], reached: dict[int, Any]) -> dict[int, Any]:
+    """Add to ``reached``, by id, the states and other objects that can be reached from tensors and states; return it."""
+    seen: set[int] = set(reached)
     stack = list(_parts_of(roots))
     while stack:
         value = stack.pop()
@@ -460,6 +470,7 @@ def _reach(roots: list[Any], known: set[int]) -> Iterator[Any]:
             if state is not None:
                 stack.append(state)
             continue
-        yield value
+        reached[id(value)] = value
         for item in vars(value).values():
             stack += _parts_of(item)
+    return reached

@@ -13,7 +13,7 @@ from ..history.node import Leaf, next_sequence
 from ..nn.global_hooks import ANY
 from ..nn.tree import Tree
 from ..tensors.tensor import TensorCapture
-from .blueprint import Blueprint, find_leaves
+from .blueprint import Blueprint, find_known, list_leaves, reach
 from .entry import Entry, member_reader, state_of
 from .modules import ModuleGuards
 from .optimizers import OptimizerStates
@@ -90,11 +90,12 @@ class CapturedState(CapturePart):
 
     def finish(self, results: Sequence[Any]) -> Finish:
         self.check()
-        for leaf in find_leaves([*results], set(self.known)):
+        reached = reach([*results], find_known(self), {})
+        for leaf in list_leaves(reached):
             self.recording.see(leaf)
         changed = [state for each in self.entries if (state := state_of(each.tensor)) is not each.state]
         changed += [value for each in self.entries for _, value in _find_changes(each)]
-        blueprint = Blueprint(self, [*results, *(each for each in changed if each is not None)], results)
+        blueprint = Blueprint(self, [each for each in changed if each is not None], reached, results)
         blueprint.write_nodes()
         self.nodes = blueprint.nodes
         for result in results:

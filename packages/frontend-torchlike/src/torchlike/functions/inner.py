@@ -60,6 +60,30 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
     return dc.ops.aten._softmax_backward_data.default(grad_output, output, dim, input_dtype)
 
 
+def _fake_quantize_learnable_per_tensor_affine(
+    input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float = 1.0
+) -> Tensor:
+    """Round to the numbers that integers represent, by a scale and a zero point that have gradients, too."""
+    return dc.ops.aten._fake_quantize_learnable_per_tensor_affine.default(
+        input, scale, zero_point, quant_min, quant_max, grad_factor
+    )
+
+
+def _fake_quantize_learnable_per_channel_affine(
+    input: Tensor,
+    scale: Tensor,
+    zero_point: Tensor,
+    axis: int,
+    quant_min: int,
+    quant_max: int,
+    grad_factor: float = 1.0,
+) -> Tensor:
+    """Round to the numbers that integers represent, by scales and zero points of channels that have gradients, too."""
+    return dc.ops.aten._fake_quantize_learnable_per_channel_affine.default(
+        input, scale, zero_point, axis, quant_min, quant_max, grad_factor
+    )
+
+
 def _shape_as_tensor(input: Tensor) -> Tensor:
     """Return the shape as a tensor of integers.
 

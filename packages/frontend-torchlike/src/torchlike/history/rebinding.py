@@ -13,6 +13,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten import shapes
 from dispatch_aten.errors import OperatorError
+from dispatch_aten.placing import place_like
 from dispatch_core import frontends
 from dispatch_core.frontends import storage_of
 
@@ -65,6 +66,8 @@ def _write(aliases: Aliases, chain: Any, data: Any) -> None:
     while True:
         before = aliases.data
         after = data if chain is None else _write_through(before, chain, data)
+        if after is not data:  # that lies as the array did whose place it takes
+            after = place_like(after, before)
         with ALIASING:
             if aliases.data is before:
                 aliases.data = after

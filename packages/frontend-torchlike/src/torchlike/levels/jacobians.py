@@ -19,12 +19,13 @@ from ..autograd.gradients import grad as differentiate
 from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import is_grad_enabled
 from ..tensors.tensor import Tensor
+from ..values.layouts import values_of
 from ..values.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .grad_level import ForwardLevel
 from .gradients import Argnums, check_outputs, mark, pull_with_argnums, slice_argnums, split_aux, wrap_argnums
 from .mapping import vmap
 from .stack import above
-from .tensors import NESTED, keep_histories, make_writable, on_values, refuse_layouts, require_grad, values_of
+from .tensors import NESTED, keep_histories, make_writable, on_values, refuse_layouts, require_grad
 
 _JVP: Final = "jvp(f, primals, tangents)"
 

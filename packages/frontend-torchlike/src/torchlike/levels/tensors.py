@@ -28,7 +28,7 @@ from ..history.metadata import is_plain
 from ..history.node import Leaf, Node, next_sequence
 from ..history.views import View
 from ..tensors.tensor import Tensor, bare, frontend
-from ..values.layouts import layout, layout_of
+from ..values.layouts import layout, layout_of, values_of
 from .stack import FRONT, TransformLevel
 
 #: The key of nested tensors: their history is that of their values, which are a level's in their place.
@@ -202,11 +202,6 @@ def link(tensor: Tensor, value: Tensor) -> None:
     """Share the storage of the tensor below with a level's tensor that has no state."""
     leaf = tensor._autograd = Leaf.of(tensor)
     leaf.storage = value._state.shared_storage()
-
-
-def values_of(tensor: Tensor) -> Tensor:
-    """Return the values of a nested tensor, which are a level's in its place; another tensor is returned as it is."""
-    return tensor._dispatch_data.values if tensor._dispatch_mask & NESTED else tensor
 
 
 def on_values(function: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:

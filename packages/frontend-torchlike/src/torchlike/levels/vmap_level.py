@@ -144,7 +144,8 @@ class VmapLevel(TransformLevel):
                 return self.apply(op, rule, values)
         except Exception as error:
             # The kernels of a layout may not serve what a rule or a composite makes of its tensors.
-            goes_on = self._has_layouts(tensors) or (composite is not None and isinstance(error, NotBatchableError))
+            is_refused = isinstance(error, NotImplementedError) and self._has_layouts(tensors)
+            goes_on = is_refused or (composite is not None and isinstance(error, NotBatchableError))
             if not (goes_on and has_fresh_results(op)):
                 raise
         return self.apply(op, _run_rows, values)

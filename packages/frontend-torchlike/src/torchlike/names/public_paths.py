@@ -5,6 +5,7 @@ Note [Public paths]
     Both names are one module in ``sys.modules``, by the finder below. A file with a public path sets ``__name__`` to it, so
     that its classes say it in texts and pickles. Classes that ``torchlike`` itself hands on, such as ``Size``, say so by
     ``__module__``, and its functions are told so when they are handed on (`docstrings.complete_function`).
+    torch has the layers of `torchlike.ao` by several paths each (`torch_modules`), and packages where ours are single files.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Final
 
 from dispatch_core.surroundings.former_paths import AliasLoader, find_former
 
-__all__ = ["PUBLIC_PATHS", "AliasFinder", "DeviceFinder", "PublicLoader"]
+__all__ = ["PUBLIC_PATHS", "AliasFinder", "DeviceFinder", "PublicLoader", "keep_function"]
 
 #: The public package and the package of the files → the modules.
 _FOLDERS: Final = {
@@ -52,6 +53,12 @@ PUBLIC_PATHS: Final = {
     **{f"{public}.{name}": f"{own}.{name}" for (public, own), names in _FOLDERS.items() for name in names.split()},
 }
 _PUBLIC: Final = {own: public for public, own in PUBLIC_PATHS.items()}
+#: How torch's paths of quantization begin, which it has in several places; `torch_modules` lists them.
+_OF_QUANTIZATION: Final = (
+    "torchlike.ao.",
+    "torchlike.quantization",
+    *(f"torchlike.nn.{name}" for name in "intrinsic qat quantizable quantized".split()),
+)
 #: Path that 0.2 takes away → the present one; pickles of 0.1 name them.
 _FORMER: Final = {
     "torchlike.interop": "torchlike.tensors.arrays",
@@ -83,6 +90,36 @@ class PublicLoader(AliasLoader):
                 sys.modules.setdefault(public, loaded)
 
 
+class _Package(ModuleType):
+    """A package that keeps a function when a module of the function's name is imported, as torch's packages do."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and callable(vars(self).get(name))):
+            super().__setattr__(name, value)
+
+
+def keep_function(path: str) -> None:
+    """Keep the function that a module's package has under the module's name, when the module is imported."""
+    parent, _, child = path.rpartition(".")
+    owner = sys.modules.get(parent)
+    if owner is not None and child in getattr(owner, "__all__", ()) and callable(getattr(owner, child)):
+        owner.__class__ = _Package
+
+
+class _PackageLoader(PublicLoader):
+    """Gives a module by a path of torch's, at which it may be a package that others are imported in."""
+
+    def __init__(self, name: str, target: str) -> None:
+        super().__init__(target)
+        self._name = name
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Make it a package, and keep the function of its parent that has its name."""
+        super().exec_module(module)
+        vars(module).setdefault("__path__", [])
+        keep_function(self._name)
+
+
 class AliasFinder:
     """Finds the modules of public paths, and what lies in packages among them; see Note [Public paths]."""
 
@@ -92,6 +129,12 @@ class AliasFinder:
         if not name.startswith("torchlike."):
             return None
         own = PUBLIC_PATHS.get(name)
+        if own is None and name.startswith(_OF_QUANTIZATION):
+            from .torch_modules import MODULES  # a table that only programs which quantize need
+
+            of_torch = MODULES.get(f"torch{name.removeprefix('torchlike')}")
+            if of_torch is not None:
+                return ModuleSpec(name, _PackageLoader(name, of_torch))  # type: ignore[arg-type]  # as below
         if own is None:
             parent, _, child = name.rpartition(".")
             spec = getattr(sys.modules.get(parent), "__spec__", None)

@@ -26,6 +26,11 @@ _MODULES: Final = {
         "torchlike.amp.older_settings torchlike.amp.settings torchlike.sparse.compressed.construction"
         " torchlike.sparse.construction torchlike.sparse.hybrid_products"
     ),
+    "torch.ao.nn.quantized.dynamic.modules.rnn": "torchlike.ao.nn.quantized.dynamic.cells",
+    "torch.ao.quantization.observer": (
+        "torchlike.ao.quantization.constructors torchlike.ao.quantization.histogram"
+        " torchlike.ao.quantization.observer_bases"
+    ),
     "torch.autograd": "torchlike.autograd.gradients",
     "torch.func": (
         "torchlike.levels.functionalization.functionalizing torchlike.levels.gradients torchlike.levels.jacobians"
@@ -46,6 +51,18 @@ _GROUPS: Final = {
     "torch._library.custom_ops": "torch.library.CustomOpDef",
     "torch._library.utils": "torch._library.fake_impl.Kernel",
     "torch.accelerator.memory": "torch.accelerator.empty_cache",
+    "torch.ao.nn.quantized.modules": (
+        "torch.ao.nn.quantized.modules.dropout.DeQuantize torch.ao.nn.quantized.modules.dropout.Quantize"
+    ),
+    "torch.ao.nn.quantized.modules.activation": "torch.ao.nn.quantized.modules.rnn.MultiheadAttention",
+    "torch.ao.nn.quantized.modules.batchnorm": (
+        "torch.ao.nn.quantized.modules.normalization.BatchNorm2d torch.ao.nn.quantized.modules.normalization.BatchNorm3d"
+    ),
+    "torch.ao.quantization": "torch.ao.quantization.quantize.default_eval_fn",
+    "torch.ao.quantization.qconfig": (
+        "torch.ao.quantization.qconfig_mapping.get_default_qat_qconfig_dict"
+        " torch.ao.quantization.qconfig_mapping.get_default_qconfig_dict"
+    ),
     "torch.autograd.grad_mode": "torch.autograd.multithreading.set_multithreading_enabled",
     "torch.autograd.graph": (
         "torch.Node torch.autograd.gradients.GradientEdge torch.autograd.saved_hooks.save_on_cpu"

@@ -33,6 +33,10 @@ _GROUPS: Final = {
     "torchlike.ao.nn.qat.trained": (
         "ao.nn.qat.modules ao.nn.qat.modules.conv ao.nn.qat.modules.embedding_ops ao.nn.qat.modules.linear nn.qat.modules"
     ),
+    "torchlike.ao.nn.quantizable": "ao.nn.quantizable.modules nn.quantizable nn.quantizable.modules",
+    "torchlike.ao.nn.quantizable.attention": "ao.nn.quantizable.modules.activation nn.quantizable.modules.activation",
+    "torchlike.ao.nn.quantizable.rnn": "ao.nn.quantizable.modules.rnn nn.quantizable.modules.rnn",
+    "torchlike.ao.nn.quantized.composed": "ao.nn.quantized.modules.rnn nn.quantized.modules.rnn",
     "torchlike.ao.nn.quantized": "ao.nn.quantized.modules nn.quantized nn.quantized.modules",
     "torchlike.ao.nn.quantized.activation": "ao.nn.quantized.modules.activation nn.quantized.modules.activation",
     "torchlike.ao.nn.quantized.conv": "ao.nn.quantized.modules.conv nn.quantized.modules.conv",
@@ -112,7 +116,7 @@ _ALIASED: Final = frozenset(
     """
     torchlike torchlike.accelerator torchlike.ao.nn.intrinsic torchlike.ao.nn.intrinsic.qat
     torchlike.ao.nn.intrinsic.quantized torchlike.ao.nn.intrinsic.quantized.dynamic torchlike.ao.nn.qat
-    torchlike.ao.nn.qat.dynamic torchlike.ao.nn.quantized torchlike.ao.nn.quantized.dynamic
+    torchlike.ao.nn.qat.dynamic torchlike.ao.nn.quantizable torchlike.ao.nn.quantized torchlike.ao.nn.quantized.dynamic
     torchlike.ao.nn.quantized.functional torchlike.ao.quantization torchlike.ao.quantization.fake_quantize
     torchlike.ao.quantization.fuser_method_mappings torchlike.ao.quantization.observer torchlike.ao.quantization.qconfig
     torchlike.ao.quantization.quantization_mappings torchlike.ao.quantization.stubs torchlike.ao.quantization.utils
@@ -148,7 +152,7 @@ REFUSED: Final = {
     "torch._inductor": "no code is generated for graphs of torch's kind here",
     "torch._export": "programs are not exported to graphs of torch's operators",
     "torch._subclasses": "the device meta has shapes without values, and there are no fake tensors",
-    "torch.distributed": "a program is one process here",
+    "torch.distributed": "of it there are groups of processes, meshes, tensors on them, fully_shard and checkpoints",
     "torch.nn.attention": "attention is torchlike.nn.functional.scaled_dot_product_attention",
     "torch.jit": "a program is Python here, and there is no TorchScript",
     "torch.ao": "of torch.ao there is quantization in eager mode",

@@ -52,8 +52,8 @@ class Operator:
         return self([given[name] for name in self.names])
 
     def refuse(self, why: str, hint: str = "") -> NoReturn:
-        """Raise ``RuntimeError`` for a call that nested tensors do not support, as torch words it."""
-        raise RuntimeError(f"{self.packet}(): {why}{hint and chr(10) + 'Hint: ' + hint}")
+        """Raise ``NotImplementedError``, a ``RuntimeError`` as torch's, for a call that nested tensors do not support."""
+        raise NotImplementedError(f"{self.packet}(): {why}{hint and chr(10) + 'Hint: ' + hint}")
 
 
 def find_nested(values: Sequence[Any]) -> NestedTensor:

@@ -22,7 +22,7 @@ from dispatch_core.keys import AUTOCAST, DispatchKey
 
 from ..methods.conversions import cpu, to
 from ..tensors.tensor import Tensor, frontend
-from ..values.layouts import LayoutData, jagged, layout
+from ..values.layouts import LayoutData, jagged, layout, values_of
 from .history import HistoryOfValues
 from .ragged_sizes import ragged_size, share_ragged_size
 
@@ -263,8 +263,3 @@ def replace_values(tensor: NestedTensor, values: Tensor) -> NestedTensor:
     ]
     assert moved[0] is not None
     return nest(values, moved[0], moved[1], record.ragged, record.shortest, record.longest)
-
-
-def values_of(tensor: Tensor) -> Tensor:
-    """Return the values of a nested tensor; another tensor is returned as it is."""
-    return tensor._dispatch_data.values if isinstance(tensor, NestedTensor) else tensor

@@ -23,6 +23,10 @@ _NAMES: Final = {
     "_reduction": "",
     "attention": "",
     "common_types": "",
+    "intrinsic": "",
+    "qat": "",
+    "quantizable": "",
+    "quantized": "",
     "utils": "",
 }
 _complete = partial(complete, namespace="nn")

@@ -10,6 +10,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, ClassVar, Final, TypeAlias
 
+from dispatch_aten.placing import place_like
 from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import api_boundary
 
@@ -408,7 +409,8 @@ def _fit(value: Any, param: Tensor, name: Any = None) -> Any:
     if isinstance(value, Tensor):
         if name == "step":
             return value.clone()
-        return value.detach().to(param.device, param.dtype if param.is_floating_point() else value.dtype, copy=True)
+        dtype = param.dtype if param.is_floating_point() else value.dtype
+        return place_like(value.detach().to(param.device, dtype, copy=True), param)
     if isinstance(value, dict):
         return {key: _fit(inner, param, key) for key, inner in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):

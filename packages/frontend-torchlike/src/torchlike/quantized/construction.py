@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from dispatch_aten.dtypes import QUANTIZED, ScalarType
+from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import api_boundary
 
 from ..creation.factories import FACTORIES
 from ..history.grad_mode import no_grad
-from ..tensors.arguments import check_tensor
 from ..tensors.tensor import Tensor
 from ..values.dtypes import dtype as DType  # noqa: N812  # torch's name is that of an argument
-from ..values.layouts import refuse_layout
 from ..values.qschemes import per_channel_affine
+from .arguments import refuse_key, takes
 from .numbers import make, quantize_channels
 from .tensor import expect_dtype, wrap_quantized
 
@@ -25,8 +25,8 @@ _OF_INTEGERS = {integers: quantized for quantized, integers in QUANTIZED.items()
 
 
 def _check_input(input: Tensor, name: str) -> None:
-    check_tensor(input, name)
-    refuse_layout(input, name)
+    if input._dispatch_mask & LAYOUTS:
+        refuse_key(input, name, "x.dequantize() or x.to_dense() makes a tensor of numbers")
     if input.dtype is not ScalarType.Float:
         raise RuntimeError(f"Quantize only works on Float Tensor, got {input.dtype.name}\nHint: input.float()")
 
@@ -40,7 +40,11 @@ def _check_zero_point(zero_point: int, dtype: ScalarType, name: str) -> None:
         )
 
 
-@api_boundary
+@takes(
+    "quantize_per_tensor(Tensor input, float scale, int zero_point, ScalarType dtype) -> Tensor",
+    "quantize_per_tensor.tensor_qparams(Tensor input, Tensor scale, Tensor zero_point, ScalarType dtype) -> Tensor",
+    "quantize_per_tensor.tensors(Tensor[] tensors, Tensor scales, Tensor zero_points, ScalarType dtype) -> Tensor[]",
+)
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: DType) -> Any:
     """Return ``round(input / scale) + zero_point`` in a quantized dtype, the nearest number where there is none.
 
@@ -53,17 +57,17 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: DType) -
     tensor([ 0, 10, 23], dtype=torchlike.uint8)
     """
     if isinstance(input, (list, tuple)):
-        pairs = zip(input, scale.tolist(), zero_point.tolist(), strict=True)
-        return tuple(quantize_per_tensor(each, s, z, dtype) for each, s, z in pairs)
+        return tuple(quantize_per_tensor(each, scale[i], zero_point[i].long(), dtype) for i, each in enumerate(input))
     _check_input(input, "quantize_per_tensor")
-    expect_dtype(dtype, f"ScalarType {getattr(dtype, 'name', dtype)} is not supported in new_qtensor.")
-    scale, zero_point = float(scale), int(zero_point)
+    expect_dtype(dtype, f"ScalarType {dtype.name} is not supported in new_qtensor.")
+    if isinstance(scale, Tensor):
+        scale, zero_point = float(scale.item()), int(zero_point.item())
     _check_zero_point(zero_point, dtype, "quantize_tensor_per_tensor_affine")
     with no_grad():
         return make(input.detach(), scale, zero_point, dtype)
 
 
-@api_boundary
+@takes("quantize_per_tensor_dynamic(Tensor input, ScalarType dtype, bool reduce_range) -> Tensor")
 def quantize_per_tensor_dynamic(input: Tensor, dtype: DType, reduce_range: bool) -> Tensor:
     """Return a tensor in a quantized dtype of 8 bits, with the parameters that its least and greatest number ask for.
 
@@ -77,6 +81,10 @@ def quantize_per_tensor_dynamic(input: Tensor, dtype: DType, reduce_range: bool)
     _check_input(input, "quantize_per_tensor_dynamic")
     if dtype not in (ScalarType.QInt8, ScalarType.QUInt8):
         raise RuntimeError("dtype  should be qint8 or quint8\nHint: quantize_per_tensor has qint32")
+    if not input.numel():
+        raise RuntimeError(
+            "min(): Expected reduction dim to be specified for input.numel() == 0.\nHint: there are no numbers to cover"
+        )
     scale, zero_point = choose_parameters(input, dtype, reduce_range)
     found: Tensor = quantize_per_tensor(input, scale, zero_point, dtype)
     return found
@@ -84,12 +92,19 @@ def quantize_per_tensor_dynamic(input: Tensor, dtype: DType, reduce_range: bool)
 
 def choose_parameters(input: Tensor, dtype: ScalarType, reduce_range: bool) -> tuple[float, int]:
     """Return the scale and the zero point that cover the numbers of a tensor, and zero."""
-    low, high = dtype.bounds
-    if reduce_range:
-        low, high = (low // 2, high // 2)
+    return find_parameters(*find_range(input), *find_bounds(dtype, reduce_range))
+
+
+def find_range(input: Tensor) -> tuple[float, float]:
+    """Return the least and the greatest number of a tensor, zeros where it has none."""
     detached = input.detach()
-    least, greatest = (detached.min().item(), detached.max().item()) if input.numel() else (0.0, 0.0)
-    return find_parameters(float(least), float(greatest), low, high)
+    return (float(detached.min().item()), float(detached.max().item())) if input.numel() else (0.0, 0.0)
+
+
+def find_bounds(dtype: ScalarType, reduce_range: bool) -> tuple[int, int]:
+    """Return the least and the greatest integer that numbers become; ``reduce_range`` leaves a bit unused."""
+    low, high = dtype.bounds
+    return (low // 2, high // 2) if reduce_range else (low, high)
 
 
 def find_parameters(least: float, greatest: float, low: int, high: int) -> tuple[float, int]:
@@ -98,6 +113,7 @@ def find_parameters(least: float, greatest: float, low: int, high: int) -> tuple
     >>> find_parameters(-1.0, 4.0, 0, 255)
     (0.0196078431372549, 51)
     """
+    check_range(least, greatest)
     least, greatest = min(least, 0.0), max(greatest, 0.0)
     if not (math.isfinite(least) and math.isfinite(greatest)):
         raise RuntimeError("quantize_tensor_per_tensor_affine zero_point -2147483648 is below lower bound.")
@@ -121,10 +137,19 @@ def find_parameters(least: float, greatest: float, low: int, high: int) -> tuple
     return scale, high if start > high else int(np.rint(start))
 
 
+def check_range(least: float, greatest: float) -> None:
+    """Raise ``RuntimeError`` where a range has no bounds, as that of numbers with NaN."""
+    if math.isnan(least) or math.isnan(greatest):
+        raise RuntimeError(
+            "In ChooseQuantizationParams, min should be less than or equal to max, but got NaN\n"
+            "Hint: nan_to_num() replaces it"
+        )
+
+
 _SMALLEST = 6.1e-5
 
 
-@api_boundary
+@takes("quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, ScalarType dtype) -> Tensor")
 def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: DType) -> Tensor:
     """Return a tensor in a quantized dtype whose indices of the dimension ``axis`` have parameters of their own.
 
@@ -150,6 +175,8 @@ def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axi
 
 def _check_channels(input: Tensor, scales: Tensor, zero_points: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """Return the parameters as a record has them; raises ``RuntimeError``, in torch's words, for others."""
+    if not scales.is_floating_point():
+        raise RuntimeError(f"scale tensor must be floating point\nHint: scales.double(); they are {scales.dtype!r}")
     if scales.dim() != 1:
         raise RuntimeError("scale tensor must have dimension 1")
     if zero_points.dim() != 1:
@@ -205,13 +232,13 @@ def _empty_per_channel_affine_quantized(
     return wrap_quantized(made, *_check_channels(made, scales, zero_points, axis), dtype, axis)
 
 
-@api_boundary
+@takes("_make_per_tensor_quantized_tensor(Tensor input, float scale, int zero_point) -> Tensor")
 def _make_per_tensor_quantized_tensor(input: Tensor, scale: float, zero_point: int) -> Tensor:
     """Return a quantized tensor with a copy of integers."""
     return wrap_quantized(input.clone(), float(scale), int(zero_point), _quantized_dtype(input))
 
 
-@api_boundary
+@takes("_make_per_channel_quantized_tensor(Tensor input, Tensor scale, Tensor zero_point, int axis) -> Tensor")
 def _make_per_channel_quantized_tensor(input: Tensor, scale: Tensor, zero_point: Tensor, axis: int) -> Tensor:
     """Return a quantized tensor with a copy of integers, and parameters of channels."""
     parameters = _check_channels(input, scale, zero_point, axis)

@@ -13,12 +13,12 @@ from contextvars import ContextVar
 from typing import Any, ClassVar, Final, NoReturn, Self
 
 from dispatch_core import frontends
-from dispatch_core.keys import LAYOUTS
 from dispatch_core.tracebacks import warn_caller
 
 from ..tensors.tensor import Tensor
 from . import numbers
-from .tensor import Quantized, is_quantized, record_of
+from .movements import refuse_channels
+from .tensor import QUANTIZED_LAYOUT, Quantized, is_quantized, record_of
 
 _in_block: Final[ContextVar[bool | None]] = ContextVar("torchlike.quantized_fallback", default=None)
 _counts: Final[Counter[str]] = Counter()
@@ -105,51 +105,29 @@ def compute_dequantized(op: Any, *values: Any) -> Any:
 
 def compute(op: Any, values: tuple[Any, ...], quantize: Any = None, *, in_blocks: bool = False) -> Any:
     """Compute with numbers, silently; ``quantize`` makes the results, with the parameters of the first tensor if None."""
-    dequantize = numbers.dequantize_in_blocks if in_blocks else numbers.dequantize
-    signature = frontends.call_signature(op)
-    numbers_of: dict[int, Tensor] = {}
+    read = numbers.dequantize_in_blocks if in_blocks else numbers.dequantize
 
-    def enter(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [enter(each) for each in value]
-        if not is_quantized(value):
+    moves = any(each.kind == "view" for each in frontends.call_signature(op).results)
+    if moves and any(record_of(each).axis is not None for each in quantized_in(values)):
+        refuse_channels()
+
+    def make(value: Tensor, record: Quantized) -> Tensor:
+        if not value.is_floating_point():
             return value
-        return numbers_of.setdefault(id(value), dequantize(record_of(value)))
+        if record.axis is not None and value.shape != record.integers.shape:
+            raise RuntimeError(
+                "the result of a tensor that is quantized per channel has another shape, and so no channels of its own\n"
+                "Hint: x.dequantize() has the numbers"
+            )
+        found: Tensor = quantize(value) if quantize is not None else numbers.requantize(value, record)
+        return found
 
-    given = [enter(each) for each in values]
-    positional, named = signature.split(tuple(given))
-    found = op(*positional, **named)
-    first = record_of(next(iter(quantized_in(values))))
-    written = [i for i, each in enumerate(signature.parameters) if each.writes and is_quantized(values[i])]
-    for i in written:
-        _write(values[i], given[i], quantize)
-    results = []
-    for result, made in zip(signature.results, signature.unpack(found), strict=True):
-        if result.kind == "self":
-            results.append(values[result.source])
-        elif result.is_list:
-            results.append([_leave(each, first, quantize) for each in made])
-        else:
-            results.append(_leave(made, first, quantize))
-    return signature.pack(results)
+    def write(tensor: Tensor, value: Tensor) -> None:
+        record = record_of(tensor)
+        if value.shape != record.integers.shape:  # of an `out=` that was resized
+            record.integers.resize_(value.shape)
+        made = numbers.requantize(value, record) if quantize is None else quantize(value)
+        record.integers.copy_(record_of(made).integers)
+        tensor._count_write()
 
-
-def _leave(value: Any, first: Quantized, quantize: Any) -> Any:
-    if not isinstance(value, Tensor) or value._dispatch_mask & LAYOUTS or not value.is_floating_point():
-        return value
-    if first.axis is not None and value.shape != first.integers.shape:
-        raise RuntimeError(
-            "the result of a tensor that is quantized per channel has another shape, and so no channels of its own\n"
-            "Hint: x.dequantize() has the numbers"
-        )
-    return quantize(value) if quantize is not None else numbers.requantize(value, first)
-
-
-def _write(tensor: Tensor, values: Tensor, quantize: Any) -> None:
-    """Write numbers into a quantized tensor, with its own parameters."""
-    record = record_of(tensor)
-    if values.shape != record.integers.shape:  # of an `out=` that was resized
-        record.integers.resize_(values.shape)
-    made = numbers.requantize(values, record) if quantize is None else quantize(values)
-    record.integers.copy_(record_of(made).integers)
-    tensor._count_write()
+    return frontends.call_converted(QUANTIZED_LAYOUT, op, values, read=read, make=make, write=write)

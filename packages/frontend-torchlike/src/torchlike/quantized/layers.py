@@ -1,7 +1,8 @@
-"""Linear layers, convolutions and embeddings with packed parameters."""
+"""Linear layers and convolutions with packed parameters."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -9,32 +10,30 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import QUANTIZED, ScalarType
 
-from ..creation.factories import FACTORIES
 from ..functions.operator_functions import FUNCTIONS
 from ..tensors.tensor import Tensor
 from ..values.dtypes import memory_format
-from . import numbers
-from .construction import choose_parameters
+from . import boundless, numbers
+from .construction import choose_parameters, find_bounds, find_parameters, find_range
 from .packed import (
     Conv2dPackedParamsBase,
     Conv3dPackedParamsBase,
     ConvPackedParamsBase,
-    EmbeddingPackedParamsBase,
     LinearPackedParamsBase,
     PackedParams,
+    check_numbers,
 )
-from .products import center, convolve, multiply
+from .products import BLOCK, center, convolve, multiply
 from .tensor import Quantized, is_quantized, record_of, wrap_quantized
 
 aten: Final[Any] = dc.ops.aten
 _INPUT: Final = ScalarType.QUInt8
-#: torch's number for bags that are added up.
-_SUM: Final = 0
 #: How torch's kernels lay results out, by the number of dimensions.
 FORMATS: Final = {1: memory_format.channels_last, 2: memory_format.channels_last, 3: memory_format.channels_last_3d}
 
 
-def _read_input(x: Tensor, name: str) -> Quantized:
+def read_input(x: Tensor, name: str) -> Quantized:
+    """Return the record of a layer's input; raises where it is not quantized, of 8 bits and as a whole."""
     if not is_quantized(x):
         raise NotImplementedError(
             f"Could not run 'quantized::{name}' with arguments from the 'CPU' backend.\n"
@@ -49,8 +48,7 @@ def _read_input(x: Tensor, name: str) -> Quantized:
     return record
 
 
-def _quantize_input(x: Tensor, reduce_range: bool) -> Quantized:
-    scale, zero_point = choose_parameters(x, _INPUT, reduce_range)
+def _quantize_input(x: Tensor, scale: float, zero_point: int) -> Quantized:
     integers = numbers.quantize_numbers(x.detach(), scale, zero_point, _INPUT)
     return record_of(wrap_quantized(integers, scale, zero_point, _INPUT))
 
@@ -64,7 +62,7 @@ def _sum_products(record: Quantized, packed: LinearPackedParamsBase) -> Tensor:
             f"The number of columns in the packed weight ({inner}) and the input ({list(record.integers.shape)}) differ"
         )
     x = center(record).reshape(-1, inner)
-    sums = multiply(x, columns)
+    sums = multiply(x, columns, packed.block(record.zero_point, record.dtype) if inner > BLOCK else BLOCK)
     if zero_points is None:
         return sums
     sums = sums.to(ScalarType.Int)
@@ -73,36 +71,60 @@ def _sum_products(record: Quantized, packed: LinearPackedParamsBase) -> Tensor:
 
 
 def _linear(X: Tensor, packed: LinearPackedParamsBase, scale: float, zero_point: int, relu: bool = False) -> Tensor:
-    record = _read_input(X, "linear")
+    record = read_input(X, "linear")
     sums = _sum_products(record, packed)
     made = _finish(_scale(sums, packed, record.scale, scale, [1, -1]), zero_point, record.dtype, relu)
     return wrap_quantized(made.reshape([*X.shape[:-1], sums.shape[-1]]), scale, zero_point, record.dtype)
 
 
 def _scale(sums: Tensor, packed: PackedParams, input_scale: float, scale: float, shape: list[int]) -> Tensor:
-    """Return sums with the bias in units of the output, as float32."""
+    """Return sums, which it may write to, with the bias in units of the output, as float32."""
     bias, factor, _ = packed.units(input_scale, scale, shape)
-    found = sums.to(ScalarType.Float)
-    return (found if bias is None else found + bias) * factor
+    found = sums.to(ScalarType.Float)  # sums themselves, where they are float32 already: nothing else has them
+    return (found if bias is None else found.add_(bias)).mul_(factor)
 
 
 def _finish(found: Tensor, zero_point: int, dtype: ScalarType, relu: bool) -> Tensor:
-    """Return rounded and saturated integers of finite numbers."""
+    """Return rounded and saturated integers of finite numbers, which it writes to."""
     low, high = dtype.bounds
-    shifted = found.round() + float(zero_point) if zero_point else found.round()
-    return shifted.clamp(max(low, zero_point) if relu else low, high).to(QUANTIZED[dtype])
+    found.round_()
+    if zero_point:
+        found.add_(float(zero_point))
+    return found.clamp_(max(low, zero_point) if relu else low, high).to(QUANTIZED[dtype])
 
 
 def _linear_dynamic(
     X: Tensor, packed: LinearPackedParamsBase, reduce_range: bool = False, relu: bool = False
 ) -> Tensor:
-    record = _quantize_input(X, reduce_range)
-    sums = _sum_products(record, packed)
-    found = sums.to(ScalarType.Float) * packed.units(record.scale, 1.0, [1, -1])[2]
-    if (bias := packed.bias()) is not None:
-        found = found + bias
-    found = found.reshape([*X.shape[:-1], sums.shape[-1]])
-    return found.clamp(min=0.0) if relu else found
+    check_numbers(X)
+    least, greatest = find_range(X)
+    low, high = find_bounds(_INPUT, reduce_range)
+    if math.isnan(least):
+        least, greatest = boundless.find_known_range(X.detach())
+    if math.isfinite(greatest - least):
+        found = find_products(X, _quantize_input(X, *find_parameters(least, greatest, low, high)), packed)
+    else:
+        rows = X.detach().reshape(-1, X.shape[-1])
+        sums = boundless.sum_without_bounds(rows, *packed.factors(), greatest, high)
+        found = _to_numbers(sums, packed, math.inf, [1, -1]).reshape([*X.shape[:-1], sums.shape[-1]])
+    return found.clamp_(min=0.0) if relu else found
+
+
+def find_products(x: Tensor, record: Quantized, packed: LinearPackedParamsBase) -> Tensor:
+    """Return the numbers of a linear layer, of an input whose record is given."""
+    found = _to_numbers(_sum_products(record, packed), packed, record.scale, [1, -1])
+    return found.reshape([*x.shape[:-1], found.shape[-1]])
+
+
+def find_windows(record: Quantized, packed: ConvPackedParamsBase, dims: int) -> Tensor:
+    """Return the numbers of a convolution; one of one dimension has another of a single index."""
+    return _to_numbers(_sum_windows(record, packed, dims), packed, record.scale, [1, -1, *[1] * max(dims, 2)])
+
+
+def _to_numbers(sums: Tensor, packed: PackedParams, input_scale: float, shape: list[int]) -> Tensor:
+    """Return the numbers of sums, which it may write to, with the bias."""
+    found = sums.to(ScalarType.Float).mul_(packed.units(input_scale, 1.0, shape)[2])
+    return found if (bias := packed.bias()) is None else found.add_(bias.reshape(shape))
 
 
 def _prepack(dims: int, transpose: bool, weight: Tensor, bias: Any, *sizes: Any) -> ConvPackedParamsBase:
@@ -122,6 +144,13 @@ def _prepack(dims: int, transpose: bool, weight: Tensor, bias: Any, *sizes: Any)
 def _unpack(dims: int, packed: ConvPackedParamsBase) -> tuple[Tensor, Tensor | None]:
     weight, bias = packed.unpack()
     return (weight.squeeze(-2) if dims == 1 else weight), bias
+
+
+def _read_size(dims: int, size: str, packed_weights: ConvPackedParamsBase) -> Any:
+    found = getattr(packed_weights, size)()
+    if isinstance(found, list):
+        return found[-dims:]
+    return int(found)
 
 
 def _sum_windows(record: Quantized, packed: ConvPackedParamsBase, dims: int) -> Tensor:
@@ -151,50 +180,18 @@ def _sum_windows(record: Quantized, packed: ConvPackedParamsBase, dims: int) -> 
 
 def _convolve(qx: Tensor, packed: ConvPackedParamsBase, *rest: Any, dims: int, relu: bool = False) -> Tensor:
     scale, zero_point = rest[-2:]
-    record = _read_input(qx, f"conv{dims}d")
+    record = read_input(qx, f"conv{dims}d")
     sums = _sum_windows(record, packed, dims)
     shape = [1, -1, *[1] * max(dims, 2)]
-    found = _scale(sums, packed, record.scale, scale, shape).contiguous(memory_format=FORMATS[dims])
-    made = wrap_quantized(_finish(found, zero_point, record.dtype, relu), scale, zero_point, record.dtype)
+    integers = _finish(_scale(sums, packed, record.scale, scale, shape), zero_point, record.dtype, relu)
+    integers = integers.contiguous(memory_format=FORMATS[dims])
+    made = wrap_quantized(integers, scale, zero_point, record.dtype)
     return made.squeeze(-2) if dims == 1 else made
 
 
 def _convolve_dynamic(qx: Tensor, packed: ConvPackedParamsBase, reduce_range: bool = False, *, dims: int) -> Tensor:
-    record = _quantize_input(qx, reduce_range)
-    sums = _sum_windows(record, packed, dims)
-    shape = [1, -1, *[1] * max(dims, 2)]
-    made = sums.to(ScalarType.Float) * packed.units(record.scale, 1.0, shape)[2]
-    if (bias := packed.bias()) is not None:
-        made = made + bias.reshape(shape)
+    made = find_windows(_quantize_input(qx, *choose_parameters(qx, _INPUT, reduce_range)), packed, dims)
     return made.squeeze(-2) if dims == 1 else made
-
-
-def _embed(weight: EmbeddingPackedParamsBase, indices: Tensor, pruned_weights: bool = False) -> Tensor:
-    rows = weight.rows(indices)
-    return rows.reshape([*indices.shape, rows.shape[-1]])
-
-
-def _embed_bags(
-    weight: EmbeddingPackedParamsBase,
-    indices: Tensor,
-    offsets: Tensor | None = None,
-    scale_grad_by_freq: bool = False,
-    mode: int = 0,
-    pruned_weights: bool = False,
-    per_sample_weights: Tensor | None = None,
-    compressed_indices_mapping: Tensor | None = None,
-    include_last_offset: bool = False,
-) -> Tensor:
-    if pruned_weights or compressed_indices_mapping is not None:
-        raise NotImplementedError("embedding_bag_byte: pruned weights are not supported")
-    rows = weight.rows(indices)
-    count = rows.shape[0]
-    places = FACTORIES["arange"](count, device=indices.device)
-    if indices.dim() == 2:
-        offsets = FACTORIES["arange"](0, count, indices.shape[1], device=indices.device)
-    weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
-    found: Tensor = aten.embedding_bag(rows, places, offsets, False, _SUM, False, weights, include_last_offset)[0]
-    return found
 
 
 def _list_convolutions() -> dict[str, Callable[..., Any]]:
@@ -203,6 +200,8 @@ def _list_convolutions() -> dict[str, Callable[..., Any]]:
         for name in (f"conv{dims}d", f"conv_transpose{dims}d"):
             found[f"{name}_prepack"] = partial(_prepack, dims, "transpose" in name)
             found[f"{name}_unpack"] = partial(_unpack, dims)
+            for size in ("stride", "padding", "output_padding", "dilation", "groups", "transpose"):
+                found[f"{name}_{size}"] = partial(_read_size, dims, size)
             found[f"{name}_dynamic"] = partial(_convolve_dynamic, dims=dims)
             found[name] = partial(_convolve, dims=dims)
             found[f"{name}_relu"] = partial(_convolve, dims=dims, relu=True)
@@ -217,8 +216,4 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "linear_prepack": LinearPackedParamsBase,
     "linear_unpack": lambda W_prepack: W_prepack.unpack(),
     **_list_convolutions(),
-    "embedding_bag_prepack": EmbeddingPackedParamsBase,
-    "embedding_bag_unpack": lambda W_prepack: W_prepack.unpack()[0],
-    "embedding_byte": _embed,
-    "embedding_bag_byte": _embed_bags,
 }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import QUANTIZED, ScalarType
+from dispatch_core.keys import LAYOUTS
 
 from ..tensors.tensor import Tensor
 from ..values.qschemes import qscheme as QScheme  # noqa: N812  # torch's name is that of a method
+from .arguments import refuse_key, takes
 from .numbers import dequantize as _dequantize
 from .tensor import Quantized, is_quantized, record_of
 
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 
+@takes("dequantize(Tensor input) -> Tensor", "dequantize.tensors(Tensor[] tensors) -> Tensor[]")
 def dequantize(self: Any) -> Any:
     """Return the numbers in float32, of a list a tuple of them (source: ``torch.dequantize``).
 
@@ -35,14 +38,19 @@ def dequantize(self: Any) -> Any:
     tensor([0.3000])
     """
     if isinstance(self, (list, tuple)):
+        if refused := [each for each in self if each.dtype not in QUANTIZED]:
+            refuse_key(refused[0], "dequantize.tensors")
         return tuple(map(dequantize, self))
     if is_quantized(self):
         return _dequantize(record_of(self))
     if self.dtype in QUANTIZED:  # of a function transform
         return dc.ops.quantized._dequantize(self)
+    if self._dispatch_mask & LAYOUTS:
+        refuse_key(self, "dequantize.self", "x.to_dense() makes a tensor of numbers")
     return self.to(ScalarType.Float)
 
 
+@takes("int_repr(Tensor input) -> Tensor")
 def int_repr(self: Tensor) -> Tensor:
     """Return a copy of the integers of a quantized tensor (source: ``torch.int_repr``)."""
     return _need(self, "int_repr").integers.clone()
@@ -53,30 +61,35 @@ def qscheme(self: Tensor) -> QScheme:
     return _need(self, "qscheme").scheme
 
 
+@takes("q_scale(Tensor input) -> float")
 def q_scale(self: Tensor) -> float:
     """Return the scale of a tensor that is quantized as a whole (source: ``torch.q_scale``)."""
     found: float = _need(self, "q_scale", whole=True).scale
     return found
 
 
+@takes("q_zero_point(Tensor input) -> int")
 def q_zero_point(self: Tensor) -> int:
     """Return the integer of zero of a tensor that is quantized as a whole (source: ``torch.q_zero_point``)."""
     found: int = _need(self, "q_zero_point", whole=True).zero_point
     return found
 
 
+@takes("q_per_channel_scales(Tensor input) -> Tensor")
 def q_per_channel_scales(self: Tensor) -> Tensor:
     """Return the scales of the channels (source: ``torch.q_per_channel_scales``)."""
     found: Tensor = _need(self, "q_per_channel_scales", whole=False).scale
     return found
 
 
+@takes("q_per_channel_zero_points(Tensor input) -> Tensor")
 def q_per_channel_zero_points(self: Tensor) -> Tensor:
     """Return the integers of zero of the channels (source: ``torch.q_per_channel_zero_points``)."""
     found: Tensor = _need(self, "q_per_channel_zero_points", whole=False).zero_point
     return found
 
 
+@takes("q_per_channel_axis(Tensor input) -> int")
 def q_per_channel_axis(self: Tensor) -> int:
     """Return the dimension of the channels (source: ``torch.q_per_channel_axis``)."""
     found = _need(self, "q_per_channel_axis", whole=False).axis
@@ -119,7 +132,7 @@ def _need(self: Tensor, what: str, whole: bool | None = None) -> Quantized:
     if not is_quantized(self):
         if isinstance(self, Tensor) and self.dtype in QUANTIZED:
             raise RuntimeError(f"{what}: the tensor is a function transform's\nHint: dequantize() has its numbers")
-        _refuse(self, what)
+        refuse_key(self, what)
     record = record_of(self)
     if whole is not None and (record.axis is None) is not whole:
         wanted = "kPerTensorAffine" if whole else "kPerChannelAffine"
@@ -129,10 +142,3 @@ def _need(self: Tensor, what: str, whole: bool | None = None) -> Quantized:
             f"Hint: the tensor is {record.scheme!r}, and has {hint}"
         )
     return record
-
-
-def _refuse(self: Tensor, what: str) -> NoReturn:
-    raise NotImplementedError(
-        f"Could not run 'aten::{what}' with arguments from the '{self.device.type.upper()}' backend.\n"
-        "Hint: quantize_per_tensor() makes a quantized tensor"
-    )

@@ -15,111 +15,17 @@ from dispatch_aten.dtypes import ScalarType
 from ..functions.operator_functions import FUNCTIONS
 from ..history.grad_mode import no_grad
 from ..tensors.tensor import Tensor
-from . import layers, numbers
+from . import embeddings, fused, layers, numbers
+from .binary import Kernel, expect, make_binary, write_out
 from .layers import FORMATS
-from .tensor import Quantized, become, is_quantized, record_of, wrap_quantized
+from .tensor import record_of, wrap_quantized
 
-Kernel = Callable[..., Any]
 aten: Final[Any] = dc.ops.aten
-
-
-def _expect(*tensors: Tensor) -> list[Quantized]:
-    """Return the records of tensors that are quantized as a whole, with one dtype."""
-    records: list[Quantized] = []
-    for each in tensors:
-        if not is_quantized(each):
-            raise NotImplementedError(
-                "Could not run an operator of 'quantized' with arguments from the 'CPU' backend.\n"
-                "Hint: quantize_per_tensor() makes a quantized tensor"
-            )
-        record = record_of(each)
-        if record.axis is not None:
-            raise RuntimeError("Only per tensor quantization is supported\nHint: x.dequantize() has the numbers")
-        if records and record.dtype is not records[0].dtype:
-            raise RuntimeError(f"the dtypes of the operands differ: {records[0].dtype!r} and {record.dtype!r}")
-        records.append(record)
-    return records
-
-
-def _add(one: Quantized, other: Quantized, scale: float, zero_point: int, relu: bool) -> Tensor:
-    total = numbers.dequantize_in_blocks(one) + numbers.dequantize_in_blocks(other)
-    if relu:
-        total = total.clamp(min=0.0)
-    return numbers.make(total, scale, zero_point, one.dtype, in_blocks=True)
-
-
-def _mul(one: Quantized, other: Quantized, scale: float, zero_point: int, relu: bool) -> Tensor:
-    wide = ScalarType.Int
-    product = (one.integers.to(wide) - one.zero_point) * (other.integers.to(wide) - other.zero_point)
-    factor = np.float32(one.scale) * np.float32(other.scale) * np.float32(numbers.invert(scale))
-    made = numbers.saturate((product.to(ScalarType.Float) * float(factor)).round() + float(zero_point), one.dtype)
-    made = made.clamp(min=zero_point) if relu else made
-    return wrap_quantized(made, scale, zero_point, one.dtype)
-
-
-def _add_number(self: Quantized, number: float, relu: bool) -> Tensor:
-    low, high = self.dtype.bounds
-    step = int(np.rint(number / self.scale))
-    zero_point, scale, integers = self.zero_point - step, self.scale, self.integers
-    if not low <= zero_point <= high:
-        above = zero_point > high
-        far = (zero_point - low) if above else (high - zero_point)
-        scale, zero_point = far / float(high - low) * self.scale, high if above else low
-        moved = (integers.to(ScalarType.Int) - self.zero_point + step).to(ScalarType.Double)
-        factor = float(np.float32(self.scale) * np.float32(numbers.invert(scale)))
-        integers = numbers.saturate((moved * factor).round() + float(zero_point), self.dtype)
-    else:
-        integers = integers.clone()
-    return wrap_quantized(integers.clamp(min=zero_point) if relu else integers, scale, zero_point, self.dtype)
-
-
-def _mul_number(self: Quantized, number: float, relu: bool) -> Tensor:
-    low, high = self.dtype.bounds
-    integers, zero_point = self.integers.clone(), self.zero_point
-    if number < 0:
-        zero_point = high + low - zero_point
-        integers = (high + low - integers.to(ScalarType.Long)).to(integers.dtype)
-    elif not number:
-        integers, zero_point = FUNCTIONS["zeros_like"](integers), 0
-    scale = abs(self.scale * number) if number else 1.0
-    return wrap_quantized(integers.clamp(min=zero_point) if relu else integers, scale, zero_point, self.dtype)
-
-
-_BINARY: Final = {"add": (_add, _add_number), "mul": (_mul, _mul_number)}
-
-
-def _make_binary(name: str) -> Kernel:
-    base, _, overload = name.partition(".")
-    relu = "relu" in base
-    with_tensor, with_number = _BINARY[base[:3]]
-    if base.endswith("_out") or overload == "out":
-
-        def write(qa: Tensor, qb: Tensor, out: Tensor) -> Tensor:
-            one, other, given = _expect(qa, qb, out)
-            made = record_of(with_tensor(one, other, given.scale, given.zero_point, relu))
-            given.integers.resize_(made.integers.shape).copy_(made.integers)
-            return become(out, given)
-
-        return write
-    if "scalar" in base or overload:
-
-        def run(qa: Any, b: Any) -> Tensor:
-            self, number = (b, qa) if overload == "Scalar2" else (qa, b)
-            (record,) = _expect(self)
-            return with_number(record, float(number.item() if isinstance(number, Tensor) else number), relu)
-
-        return run
-
-    def run_on_two(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
-        one, other = _expect(qa, qb)
-        return with_tensor(one, other, scale, zero_point, relu)
-
-    return run_on_two
 
 
 def _apply(function: Callable[..., Tensor], qx: Tensor, scale: float, zero_point: int) -> Tensor:
     """Return a function of the numbers, with these parameters."""
-    (record,) = _expect(qx)
+    (record,) = expect(qx)
     found = function(numbers.dequantize_in_blocks(record))
     return numbers.make(found, scale, zero_point, record.dtype, in_blocks=True)
 
@@ -132,25 +38,30 @@ def _leaky_relu(qx: Tensor, slope: float, inplace: bool, scale: float, zero_poin
 
 
 def _prelu(qx: Tensor, weight: Tensor, scale: float, zero_point: int) -> Tensor:
-    _, record = _expect(qx, weight)
+    _, record = expect(qx, weight)
     return _apply(lambda x: aten.prelu(x, numbers.dequantize(record)), qx, scale, zero_point)
 
 
 def _softmax(qx: Tensor, dim: int, scale: float, zero_point: int) -> Tensor:
-    (record,) = _expect(qx)
+    (record,) = expect(qx)
     return numbers.make(FUNCTIONS["softmax"](numbers.dequantize(record), dim), scale, zero_point, record.dtype)
 
 
 def _concatenate(qx: Any, dim: int, scale: float | None, zero_point: int | None, relu: bool = False) -> Tensor:
-    first = _expect(*qx)[0]
+    first = expect(*qx)[0]
     scale = first.scale if scale is None else scale
     zero_point = first.zero_point if zero_point is None else zero_point
     whole = FUNCTIONS["cat"]([numbers.dequantize(record_of(each)) for each in qx], dim)
     return numbers.make(whole.clamp(min=0.0) if relu else whole, scale, zero_point, first.dtype)
 
 
+def _write_concatenated(qx: Any, dim: int, out: Tensor, relu: bool = False) -> Tensor:
+    (given,) = expect(out)
+    return write_out(_concatenate(qx, dim, given.scale, given.zero_point, relu), out)
+
+
 def _matmul(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
-    one, other = _expect(qa, qb)
+    one, other = expect(qa, qb)
     found = FUNCTIONS["matmul"](numbers.dequantize(one), numbers.dequantize(other))
     return numbers.make(found, scale, zero_point, one.dtype)
 
@@ -158,7 +69,7 @@ def _matmul(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
 def _batch_norm(
     qx: Tensor, weight: Any, bias: Any, mean: Tensor, var: Tensor, eps: float, *rest: Any, relu: bool = False
 ) -> Tensor:
-    (record,), (scale, zero_point) = _expect(qx), rest
+    (record,), (scale, zero_point) = expect(qx), rest
     inverse = 1.0 / (var + eps).sqrt()
     weight = FUNCTIONS["ones_like"](var) if weight is None else weight
     bias = FUNCTIONS["zeros_like"](var) if bias is None else bias
@@ -175,7 +86,7 @@ def _batch_norm(
 
 
 def _normalize(name: str, qx: Tensor, *args: Any) -> Tensor:
-    (record,), (*given, scale, zero_point) = _expect(qx), args
+    (record,), (*given, scale, zero_point) = expect(qx), args
     x = numbers.dequantize(record)
     if name == "layer_norm":
         found = aten.layer_norm(x, *given)
@@ -224,7 +135,11 @@ _KERNELS: Final[dict[str, Kernel]] = {
     "threshold": aten.threshold,
     "max_pool1d": partial(_pool, 1),
     "max_pool2d": partial(_pool, 2),
+    "cat_out": _write_concatenated,
+    "cat_relu_out": partial(_write_concatenated, relu=True),
     **layers.KERNELS,
+    **fused.KERNELS,
+    **embeddings.KERNELS,
 }
 
 
@@ -232,7 +147,7 @@ def find_kernel(name: str) -> Kernel:
     """Return the kernel of an overload, which runs without gradients."""
     base = name.partition(".")[0]
     if re.match(r"(add|mul)(_|$)", base):
-        found = _make_binary(name)
+        found = make_binary(name)
     elif base.startswith("batch_norm"):
         found = partial(_batch_norm, relu=base.endswith("_relu"))
     else:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NoReturn
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import QUANTIZED, ScalarType
@@ -36,7 +36,6 @@ class Quantized(LayoutData):
     axis: int | None = None
 
     layout: ClassVar[layout] = strided
-    densified_by: ClassVar[str] = "dequantize()"
 
     @property
     def scheme(self) -> qscheme:
@@ -44,6 +43,13 @@ class Quantized(LayoutData):
         if self.axis is None:
             return per_tensor_affine
         return per_channel_affine_float_qparams if self.zero_point.is_floating_point() else per_channel_affine
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise the error for a question that quantized tensors do not answer."""
+        raise TypeError(
+            f"{what} is not supported for quantized tensors: got unsupported ScalarType {self.dtype.name}\n"
+            f"Hint: {QUANTIZED_LAYOUT.hint}"
+        )
 
     def to_text(self, tensor: Tensor) -> str:
         """Return the numbers and the parameters, as torch does."""

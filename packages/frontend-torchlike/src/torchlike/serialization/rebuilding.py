@@ -21,7 +21,7 @@ from ..tensors.storages import TypedStorage
 from ..tensors.tensor import Tensor
 from .archive import Archive
 from .arrays import LARGEST_ALIGNMENT, STORAGE_CLASSES, FileStorage, Placed, check_numbers, complete
-from .layouts.nested import MODULE, DimRange, is_nested, own_attributes, rebuild_nested
+from .layouts.nested import MODULE, DimRange, is_nested, own_attributes, rebuild_nested, refuse_strided
 from .layouts.quantized import rebuild_quantized
 from .layouts.records import rebuild_record
 from .layouts.sparse import read_layout, rebuild_sparse
@@ -99,6 +99,7 @@ class Rebuilder:
             f"{_PREFIX}parameter": _rebuild_parameter,
             f"{_PREFIX}parameter_with_state": _rebuild_parameter_with_state,
             f"{_PREFIX}qtensor": self._rebuild_quantized,
+            f"{_PREFIX}nested_tensor": refuse_strided,
             f"{_PREFIX}sparse_tensor": rebuild_sparse,
             f"{_PREFIX}tensor": self._rebuild_tensor,
             f"{_PREFIX}tensor_v2": self._rebuild_tensor,

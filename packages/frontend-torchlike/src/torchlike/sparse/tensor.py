@@ -154,12 +154,12 @@ def record_of(tensor: Tensor) -> Coo:
 def find_record(tensor: Tensor, kind: type[_Record]) -> _Record:
     """Return the record of a tensor, or of the one that a transform's represents.
 
-    Raises ``RuntimeError`` for one that `vmap` has batched: the components are those of all rows.
+    Raises ``NotImplementedError`` for one that `vmap` has batched: the components are those of all rows.
     """
     record: Any = tensor._dispatch_data
     while not isinstance(record, kind):
         if record.hidden:
-            raise RuntimeError(
+            raise NotImplementedError(
                 "vmap: the components of a sparse tensor are those of all rows\n"
                 "Hint: x.to_dense() and operators on x are those of one row"
             )

@@ -19,6 +19,14 @@ _LINEAR: Final = (
     f"(Tensor X, {_CLASS}.LinearPackedParamsBase W_prepack, float Y_scale_i, int Y_zero_point_i) -> Tensor Y"
 )
 _DYNAMIC: Final = f"(Tensor X, {_CLASS}.LinearPackedParamsBase W_prepack, bool reduce_range=False) -> Tensor Y"
+_OF_NUMBERS: Final = (
+    f"(Tensor X, float X_scale, int X_zero_point, {_CLASS}.LinearPackedParamsBase W_prepack) -> Tensor Y"
+)
+_ADDED: Final = f"(Tensor qx, Tensor qaccum, {_CLASS}.Conv2dPackedParamsBase packed_weight, {_PARAMETERS}) -> Tensor"
+_BAG: Final = (
+    " Tensor indices, Tensor? offsets=None, bool scale_grad_by_freq=False, int mode=0, bool pruned_weights=False, Tensor?"
+    " per_sample_weights=None, Tensor? compressed_indices_mapping=None, bool include_last_offset=False) -> Tensor"
+)
 _POOL: Final = "(Tensor qx, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor"
 
 
@@ -36,6 +44,9 @@ def _list_binary() -> dict[str, str]:
             f"{name}_out": f"(Tensor qa, Tensor qb, {out}",
             scalar: "(Tensor qa, Scalar b) -> Tensor qc",
             f"{scalar}.Tensor": "(Tensor qa, Tensor b) -> Tensor qc",
+            f"{name}.Scalar_out": f"(Tensor qa, Scalar b, {out}",
+            f"{scalar}_out": f"(Tensor qa, Scalar b, {out}",
+            f"{scalar}_out.Tensor": f"(Tensor qa, Tensor b, {out}",
         }
     return found
 
@@ -54,6 +65,10 @@ def _list_convolutions() -> dict[str, str]:
             found[f"{name}_prepack"] = f"(Tensor weight, Tensor? bias, {given}) -> {packed}"
             found[f"{name}_unpack"] = f"({packed} packed_weights) -> (Tensor unpacked_weights, Tensor? B_origin)"
             found[f"{name}_dynamic"] = f"(Tensor qx, {packed} packed_weight, bool reduce_range=False) -> Tensor"
+            for size in ("stride", "padding", "output_padding", "dilation"):
+                found[f"{name}_{size}"] = f"({packed} packed_weights) -> int[]"
+            for size in ("groups", "transpose"):
+                found[f"{name}_{size}"] = f"({packed} packed_weights) -> int"
             if is_transposed:
                 found[name] = call
                 continue
@@ -69,6 +84,10 @@ SCHEMAS: Final[dict[str, str]] = {
     **_list_convolutions(),
     "linear": _LINEAR,
     "linear_relu": _LINEAR,
+    "linear_tanh": _LINEAR,
+    "linear_leaky_relu": _LINEAR.replace(") ->", ", float negative_slope) ->"),
+    **{f"linear_with_input_q_dq_qweight_dq{relu}_output_fp32": _OF_NUMBERS for relu in ("", "_relu")},
+    **{f"conv2d_add{relu}": _ADDED for relu in ("", "_relu")},
     "linear_dynamic": _DYNAMIC,
     "linear_relu_dynamic": _DYNAMIC,
     "linear_prepack": f"(Tensor W, Tensor? B=None) -> {_CLASS}.LinearPackedParamsBase W_prepack",
@@ -76,6 +95,7 @@ SCHEMAS: Final[dict[str, str]] = {
     "matmul": "(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc",
     "cat": "(Tensor[] qx, int dim, float? scale, int? zero_point) -> Tensor",
     "cat_relu": "(Tensor[] qx, int dim, float? scale, int? zero_point) -> Tensor",
+    **{f"cat{relu}_out": "(Tensor[] qx, int dim, Tensor(a!) out) -> Tensor(a!)" for relu in ("", "_relu")},
     **{f"batch_norm{dims}{relu}": _BATCH for dims in ("", "1d", "2d", "3d") for relu in ("", "_relu")},
     "layer_norm": f"(Tensor input, int[] normalized_shape, {_NORM}) -> Tensor",
     "group_norm": f"(Tensor input, int num_groups, {_NORM}) -> Tensor",
@@ -98,11 +118,10 @@ SCHEMAS: Final[dict[str, str]] = {
     "embedding_byte": (
         f"({_CLASS}.EmbeddingPackedParamsBase weight, Tensor indices, bool pruned_weights=False) -> Tensor"
     ),
-    "embedding_bag_byte": (
-        f"({_CLASS}.EmbeddingPackedParamsBase weight, Tensor indices, Tensor? offsets=None, bool scale_grad_by_freq=False,"
-        " int mode=0, bool pruned_weights=False, Tensor? per_sample_weights=None, Tensor? compressed_indices_mapping=None,"
-        " bool include_last_offset=False) -> Tensor"
-    ),
+    "embedding_bag_byte": f"({_CLASS}.EmbeddingPackedParamsBase weight,{_BAG}",
+    "embedding_bag_byte_rowwise_offsets": f"(Tensor weight,{_BAG}",
+    "embedding_bag_byte_prepack": "(Tensor weight) -> Tensor",
+    "embedding_bag_byte_unpack": "(Tensor weight) -> Tensor",
 }
 
 

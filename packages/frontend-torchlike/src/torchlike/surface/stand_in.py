@@ -34,7 +34,7 @@ from dispatch_core.tracebacks import hide_frames
 
 from ..backends.libraries import LIBRARIES
 from ..names import lazy_names, spelling
-from ..names.public_paths import PublicLoader
+from ..names.public_paths import PublicLoader, keep_function
 from ..names.torch_modules import MODULES
 from ..shells.operators import name_absent_operators
 from .companions import PREFIX, find_companion
@@ -69,18 +69,7 @@ class _Loader(PublicLoader):
         """Make it a package that has torch's names, and keep the function of its parent that has its name."""
         super().exec_module(module)
         complete(module, self._name)
-        parent, _, child = self._name.rpartition(".")
-        owner = sys.modules.get(parent)
-        if owner is not None and child in getattr(owner, "__all__", ()) and callable(getattr(owner, child)):
-            owner.__class__ = _Package
-
-
-class _Package(ModuleType):
-    """A package that keeps a function when a module of the function's name is imported, as torch's packages do."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (isinstance(value, ModuleType) and callable(vars(self).get(name))):
-            super().__setattr__(name, value)
+        keep_function(self._name)
 
 
 class Finder:

@@ -22,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
+from dispatch_core.frontends import PLACING
 from dispatch_core.keys import LAYOUTS
 
 from ..history.transforms import FRONT
@@ -127,6 +128,16 @@ def format_tensor(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
 format_tensor.__name__, format_tensor.__qualname__ = "__repr__", "Tensor.__repr__"  # as handlers of overrides know it
 
 
+def _describe_placement(tensor: Tensor) -> list[str]:
+    """Return where a tensor lies that lies on several devices."""
+    if not tensor._dispatch_mask & PLACING[0]:
+        return []
+    from dispatch_aten.placements.operators import placement_of  # few programs have several devices
+
+    placed = placement_of(tensor)
+    return [] if placed is None else [f"placements={placed[1]!r}", f"mesh={placed[0]!r}"]
+
+
 def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
     """Return the text of a tensor, with ``tensor_contents`` in the place of its elements."""
     tensor = inp
@@ -140,6 +151,7 @@ def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
     notes, body = [], ""
     if device.type != "cpu" or device.index is not None:
         notes.append(f"device='{device}'")
+        notes += _describe_placement(tensor)
     default = get_default_dtype()
     ordinary = dtype in (default, ScalarType.Long, ScalarType.Bool) or (
         dtype.is_complex and dtype == default.to_complex()

@@ -19,6 +19,8 @@ from dispatch_core.keys import LAYOUTS
 from ..names.lazy_names import Tensor, call_late
 from ..names.spelling import spell
 
+_NESTED: Final = dc.DispatchKey.AutogradNestedTensor.value
+
 
 class layout:  # noqa: N801  # torch's name
     """How a tensor's elements lie in memory (source: ``torch.layout``).
@@ -112,6 +114,11 @@ def refuse_layout(tensor: Tensor, what: str) -> None:
     """Raise ``TypeError`` for ``what`` of a tensor that is not strided."""
     if tensor._dispatch_mask & LAYOUTS:
         answer(tensor, "refuse")(what)
+
+
+def values_of(tensor: Tensor) -> Tensor:
+    """Return the values of a nested tensor, which are a level's in its place; another tensor is returned as it is."""
+    return tensor._dispatch_data.values if tensor._dispatch_mask & _NESTED else tensor
 
 
 def has_sparse_layout(tensor: Tensor) -> bool:

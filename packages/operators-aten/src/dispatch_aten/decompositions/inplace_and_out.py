@@ -19,6 +19,7 @@ import dispatch_core as dc
 from dispatch_aten.errors import AtenError, OperatorError
 from dispatch_aten.operators import ATEN_BY_NAME, OperatorDef
 from dispatch_aten.output_dtypes import ACCUMULATED_IN_OUTPUT, check_output_dtype
+from dispatch_aten.placing import place_like
 from dispatch_aten.shapes.layout import check_output_shape, check_written
 from dispatch_aten.variants import base_name, functional_of, is_inplace, written_names
 from dispatch_core.frontends import check_writing
@@ -97,7 +98,7 @@ def _write(name: str, self: Array, result: Array) -> Array:
     if dc.is_mutable(self) or not hasattr(self, "_dispatch_data") or dc.dtype(self) is not dc.dtype(result):
         return aten.copy_.default(self, result)
     check_writing(self, name)
-    return dc.rebind(self, result)
+    return dc.rebind(self, place_like(result, self))
 
 
 def _copy(name: str, self: Array, result: Array) -> Array:
@@ -220,7 +221,8 @@ def _holds(out: Array) -> bool:
 
 def _grow(out: Array, result: Array) -> Array:
     """Give an empty output the result's shape, strides and elements by one write."""
-    return dc.rebind(out, aten._to_copy.default(result, dtype=dc.dtype(out), device=dc.device(out)))
+    found = aten._to_copy.default(result, dtype=dc.dtype(out), device=dc.device(out))
+    return dc.rebind(out, place_like(found, out))
 
 
 def _fit(out: Array, shape: tuple[int, ...]) -> Array:

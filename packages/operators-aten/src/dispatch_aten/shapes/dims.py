@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dispatch_aten.errors import DimensionError, ShapeError
 
@@ -10,10 +10,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+#: Below it lie the numbers by which frontends represent sizes that are symbols, those of ragged dimensions.
+_RAGGED: Final = -(1 << 39)
+
+
+def refuse_ragged(size: Sequence[int], argument: str = "size") -> None:
+    """Refuse the size of a ragged dimension, which no ordinary tensor has."""
+    if any(length < _RAGGED for length in size):
+        shown = ", ".join("ragged" if length < _RAGGED else str(length) for length in size)
+        raise ShapeError(
+            f"expected the size to contain only concrete integers, but got [{shown}], as a nested tensor's",
+            argument=argument,
+            hint="operators of the nested tensor itself broadcast to its rows",
+        )
+
+
 def check_size(size: Sequence[int], argument: str = "size") -> tuple[int, ...]:
     """Return a shape as a tuple; refuse negative lengths."""
     for length in size:
         if length < 0:
+            refuse_ragged(size, argument)
             raise ShapeError(
                 f"Trying to create tensor with negative dimension {length}: {list(size)}", argument=argument
             )

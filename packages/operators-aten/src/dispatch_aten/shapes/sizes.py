@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dispatch_aten.errors import ShapeError
 
+from .dims import refuse_ragged
 from .meta import contiguous_strides
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def infer_size(size: Sequence[int], numel: int) -> tuple[int, ...]:
                 raise ShapeError("only one dimension can be inferred", argument="size")
             unknown = dim
         elif length < 0:
+            refuse_ragged(size)
             raise ShapeError(f"invalid shape dimension {length}", argument="size")
         else:
             known *= length

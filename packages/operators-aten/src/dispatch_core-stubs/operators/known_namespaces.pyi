@@ -73,6 +73,18 @@ class _aten__euclidean_dist(OpOverloadPacket):
     def __call__(_packet, /, x1: Any, x2: Any) -> Any: ...
     @overload
     def __call__(_packet, /, x1: Any, x2: Any, *, out: Any) -> Any: ...
+class _aten__fake_quantize_learnable_per_channel_affine(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, self: Any, scale: Any, zero_point: Any, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int, grad_factor: builtins.float = 1.0) -> Any: ...
+class _aten__fake_quantize_learnable_per_channel_affine_backward(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, grad: Any, self: Any, scale: Any, zero_point: Any, axis: builtins.int, quant_min: builtins.int, quant_max: builtins.int, grad_factor: builtins.float = 1.0) -> tuple[Any, Any, Any]: ...
+class _aten__fake_quantize_learnable_per_tensor_affine(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, self: Any, scale: Any, zero_point: Any, quant_min: builtins.int, quant_max: builtins.int, grad_factor: builtins.float = 1.0) -> Any: ...
+class _aten__fake_quantize_learnable_per_tensor_affine_backward(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, grad: Any, self: Any, scale: Any, zero_point: Any, quant_min: builtins.int, quant_max: builtins.int, grad_factor: builtins.float = 1.0) -> tuple[Any, Any, Any]: ...
 class _aten__fake_quantize_per_tensor_affine_cachemask_tensor_qparams(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, scale: Any, zero_point: Any, fake_quant_enabled: Any, quant_min: builtins.int, quant_max: builtins.int) -> tuple[Any, Any]: ...
@@ -6335,6 +6347,10 @@ class _aten:
     _ctc_loss_backward: _aten__ctc_loss_backward
     _dirichlet_grad: _aten__dirichlet_grad
     _euclidean_dist: _aten__euclidean_dist
+    _fake_quantize_learnable_per_channel_affine: _aten__fake_quantize_learnable_per_channel_affine
+    _fake_quantize_learnable_per_channel_affine_backward: _aten__fake_quantize_learnable_per_channel_affine_backward
+    _fake_quantize_learnable_per_tensor_affine: _aten__fake_quantize_learnable_per_tensor_affine
+    _fake_quantize_learnable_per_tensor_affine_backward: _aten__fake_quantize_learnable_per_tensor_affine_backward
     _fake_quantize_per_tensor_affine_cachemask_tensor_qparams: _aten__fake_quantize_per_tensor_affine_cachemask_tensor_qparams
     _fft_c2c: _aten__fft_c2c
     _fft_c2r: _aten__fft_c2r

@@ -6,5 +6,5 @@ from typing import Final
 
 from ...names.lazy_names import load_names
 
-_NAMES: Final = {"intrinsic": "", "qat": "", "quantized": ""}
+_NAMES: Final = {"intrinsic": "", "qat": "", "quantizable": "", "quantized": ""}
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

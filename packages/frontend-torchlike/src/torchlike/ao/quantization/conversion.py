@@ -11,6 +11,7 @@ import torchlike as t
 from torchlike import nn
 from torchlike.nn.utils.parametrize import type_before_parametrizations
 
+from ..nn import quantizable, quantized
 from ..nn.intrinsic.fused import _FusedModule
 from ..nn.quantized.functional_modules import FloatFunctional, QFunctional
 from . import qconfig as configurations
@@ -50,11 +51,21 @@ _DYNAMIC: Final = {
     t.quint8: (configurations.float_qparams_weight_only_qconfig, (nn.EmbeddingBag, nn.Embedding)),
     t.quint4x2: (configurations.float_qparams_weight_only_qconfig_4bit, (nn.EmbeddingBag,)),
 }
+_CUSTOM: Final[dict[str, Any]] = {
+    "float_to_observed_custom_module_class": {
+        nn.LSTM: quantizable.LSTM,
+        nn.MultiheadAttention: quantizable.MultiheadAttention,
+    },
+    "observed_to_quantized_custom_module_class": {
+        quantizable.LSTM: quantized.LSTM,
+        quantizable.MultiheadAttention: quantized.MultiheadAttention,
+    },
+}
 
 
 def get_default_custom_config_dict() -> dict[str, Any]:
-    """Return the tables of classes that are observed as another class: none."""
-    return {"float_to_observed_custom_module_class": {}, "observed_to_quantized_custom_module_class": {}}
+    """Return the tables of classes that are observed as another class, whose parts are quantized."""
+    return _CUSTOM
 
 
 def default_eval_fn(model: Any, calib_data: Any) -> None:

@@ -8,7 +8,7 @@ from torchlike import nn
 from torchlike.nn.modules.multihead import NonDynamicallyQuantizableLinear
 from torchlike.nn.utils.parametrize import type_before_parametrizations
 
-from ..nn import intrinsic, qat, quantized
+from ..nn import intrinsic, qat, quantizable, quantized
 from ..nn.intrinsic import qat as fused_qat
 from ..nn.intrinsic import quantized as fused_quantized
 from ..nn.intrinsic.quantized import dynamic as fused_dynamic
@@ -103,7 +103,7 @@ def _operator(name: str) -> Any:
 
 def no_observer_set() -> set[Any]:
     """Return the classes that get no observer behind them."""
-    return set()
+    return {quantizable.LSTM, quantizable.MultiheadAttention}
 
 
 def get_default_static_quant_module_mappings() -> dict[Any, Any]:

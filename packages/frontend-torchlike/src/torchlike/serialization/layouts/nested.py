@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
+from dispatch_aten.errors import UnsupportedError
 from dispatch_core.keys import LAYOUTS
 
 from ...nn.parameter import Parameter
@@ -42,6 +43,15 @@ def list_arguments(tensor: Tensor) -> dict[str, Any]:
         "_metadata_cache": {},
         "requires_grad": tensor.requires_grad,
     }
+
+
+def refuse_strided(*_: Any) -> NoReturn:
+    """Raise ``UnsupportedError`` for a nested tensor of torch whose layout is strided."""
+    raise UnsupportedError(
+        "a nested tensor of layout torch.strided, which torchlike does not have",
+        hint="make it one of layout torch.jagged before it is saved: torch.nested.nested_tensor(x.unbind(),"
+        " layout=torch.jagged)",
+    )
 
 
 def rebuild_nested(given: Any) -> Tensor:

@@ -19,6 +19,7 @@ import math
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from copyreg import __newobj__  # type: ignore[attr-defined]  # typeshed has none
 from typing import Any, Final
 
 import numpy as np
@@ -36,6 +37,7 @@ from ...tensors.tensor import Tensor, wrap
 from ...values.dtypes import memory_format
 from ...values.layouts import layout
 from ...values.qschemes import qscheme
+from ...values.script_objects import ScriptObject
 from ..arrays import STORAGE_CLASSES, numpy_dtype
 from ..layouts.nested import MODULE, is_nested, list_arguments
 from ..layouts.quantized import list_parameters
@@ -109,6 +111,8 @@ class SavedTensors:
             return make_name("torch", str(value.__reduce__()))
         if isinstance(value, layout):
             return _NAMES["_get_layout"], (f"torch.{value.__reduce__()}",)
+        if isinstance(value, ScriptObject):  # whose class cannot be called in torch
+            return __newobj__, (ScriptObject,), value.__getstate__()
         return None
 
     def list_storages(self) -> list[WrittenStorage]:

@@ -13,7 +13,7 @@ from dispatch_aten.errors import MetaDataError, OperatorError
 from dispatch_aten.families.factory.shapes import with_memory_format
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.meta import is_channels_last, is_contiguous, suggests_channels_last
-from dispatch_core.frontends import recording
+from dispatch_core.frontends import PLACING, recording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +116,11 @@ def _to_copy(
 
 
 def _same_device(have: dc.Device, wanted: dc.Device) -> bool:
-    return have.type == wanted.type and (wanted.index is None or (have.index or 0) == wanted.index)
+    if have.type != wanted.type or wanted.index in (None, have.index):
+        return have.type == wanted.type
+    # Without an index an array lies on the first device, or on several where that can be.
+    several = have.index is None and PLACING[0] & dc.device_key(have.type).value
+    return not several and (have.index or 0) == wanted.index
 
 
 def _to_device(

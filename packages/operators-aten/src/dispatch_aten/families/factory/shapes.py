@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dispatch_aten.dtypes import ScalarType, float16, float64, get_default_dtype, int64
 from dispatch_aten.errors import OperatorError, ShapeError
 from dispatch_aten.promotion import Number, scalar_dtype
-from dispatch_aten.shapes.dims import check_size
+from dispatch_aten.shapes.dims import check_size, refuse_ragged
 from dispatch_aten.shapes.layout import preserve_format
 from dispatch_aten.shapes.meta import TensorMeta, channels_last_strides, contiguous
 from dispatch_aten.shapes.refusals import check_fits, refuse_kinds
@@ -42,6 +42,7 @@ def _empty(size: Sequence[int], *, dtype: ScalarType | None = None, **options: A
 
 def _zeros(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
     if any(length < 0 for length in size):
+        refuse_ragged(size)
         raise ShapeError("zeros: Dimension size must be non-negative.", argument="size")
     return contiguous(size, dtype)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten, cast, meta_of, ndim, overload, widen
-from dispatch_aten.dtypes import bool_, float32, float64
+from dispatch_aten.dtypes import bool_, float32, float64, int32
 from dispatch_aten.errors import OperatorError, ShapeError
 from dispatch_aten.shapes import RULES
 
@@ -114,3 +114,79 @@ def _mask_gradient(grad: Array, mask: Array) -> Array:
             f"`mask` and `dY` are not the same size: {dc.shape(mask)} and {dc.shape(grad)}", argument="mask"
         )
     return aten.mul.Tensor(grad, mask)
+
+
+def _nearest(zero_point: Array, quant_min: int, quant_max: int) -> Array:
+    """Return zero points as the integers that are nearest, within the range."""
+    return aten.clamp.default(aten.round.default(zero_point), quant_min, quant_max)
+
+
+def _first(values: Array) -> Array:
+    return aten.reshape.default(aten.select.int(values, 0, 0), [1])
+
+
+def _learnable_per_tensor(
+    self: Array, scale: Array, zero_point: Array, quant_min: int, quant_max: int, grad_factor: float = 1.0
+) -> Array:
+    RULES["_fake_quantize_learnable_per_tensor_affine"](*map(meta_of, (self, scale, zero_point)), quant_min, quant_max)
+    point = _nearest(_first(zero_point), quant_min, quant_max)
+    return _fake_quantize_by_tensors(self, _first(scale), point, quant_min, quant_max)
+
+
+def _learnable_per_channel(
+    self: Array, scale: Array, zero_point: Array, axis: int, quant_min: int, quant_max: int, grad_factor: float = 1.0
+) -> Array:
+    RULES["_fake_quantize_learnable_per_channel_affine"](
+        *map(meta_of, (self, scale, zero_point)), axis, quant_min, quant_max
+    )
+    point = cast(_nearest(zero_point, quant_min, quant_max), int32)
+    return aten.fake_quantize_per_channel_affine_cachemask.default(self, scale, point, axis, quant_min, quant_max)[0]
+
+
+def _find_gradients(
+    grad: Array, self: Array, scale: Array, point: Array, quant_min: int, quant_max: int, grad_factor: float
+) -> tuple[Array, Array, Array]:
+    """Return the gradients of each element by itself, the scale and the zero point; both are spread over the elements."""
+    inverse = aten.reciprocal.default(scale)
+    rounded = aten.add.Tensor(aten.round.default(aten.mul.Tensor(self, inverse)), point)
+    limited = aten.clamp.default(rounded, quant_min, quant_max)
+    inside = aten.eq.Tensor(rounded, limited)
+    steps = aten.sub.Tensor(limited, point)
+    away = aten.mul.Tensor(aten.sub.Tensor(aten.mul.Tensor(steps, scale), self), inverse)
+    weighted = aten.mul.Scalar(aten.mul.Tensor(grad, aten.where.self(inside, away, steps)), grad_factor)
+    by_point = aten.mul.Scalar(aten.mul.Tensor(aten.neg.default(grad), scale), grad_factor)
+    return aten.mul.Tensor(grad, inside), weighted, aten.where.ScalarSelf(inside, 0, by_point)
+
+
+def _learnable_per_tensor_gradients(
+    grad: Array, self: Array, scale: Array, zero_point: Array, quant_min: int, quant_max: int, grad_factor: float = 1.0
+) -> tuple[Array, Array, Array]:
+    RULES["_fake_quantize_learnable_per_tensor_affine_backward"](
+        *map(meta_of, (grad, self, scale, zero_point)), quant_min, quant_max
+    )
+    # Halves are rounded up here, and to even when the elements are.
+    shifted = aten.add.Scalar(_first(zero_point), 0.5)
+    point = aten.trunc.default(aten.clamp.default(shifted, quant_min, quant_max))
+    found, *others = _find_gradients(grad, self, _first(scale), point, quant_min, quant_max, grad_factor)
+    return found, *(aten.reshape.default(aten.sum.default(each), [1]) for each in others)
+
+
+def _learnable_per_channel_gradients(
+    grad: Array,
+    self: Array,
+    scale: Array,
+    zero_point: Array,
+    axis: int,
+    quant_min: int,
+    quant_max: int,
+    grad_factor: float = 1.0,
+) -> tuple[Array, Array, Array]:
+    RULES["_fake_quantize_learnable_per_channel_affine_backward"](
+        *map(meta_of, (grad, self, scale, zero_point)), axis, quant_min, quant_max
+    )
+    shape = [-1 if each == axis else 1 for each in range(ndim(self))]
+    point = aten.reshape.default(_nearest(zero_point, quant_min, quant_max), shape)
+    spread = aten.reshape.default(scale, shape)
+    found, *others = _find_gradients(grad, self, spread, point, quant_min, quant_max, grad_factor)
+    dims = [each for each in range(ndim(self)) if each != axis]
+    return found, *(aten.sum.dim_IntList(each, dims) if dims else each for each in others)

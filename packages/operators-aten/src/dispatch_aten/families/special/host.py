@@ -12,6 +12,7 @@ import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten, is_array, overload
 from dispatch_aten.generator import Generator, find_source, host_stream
 from dispatch_aten.generator import HostStream as _HostStream  # noqa: F401  # by this path in pickles of 0.1
+from dispatch_aten.placing import place_like
 from dispatch_core.frontends import to_data
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def draw_on_host(name: str, self: Array, args: tuple[Any, ...], generator: Gener
             fresh = aten.empty.memory_format(dc.shape(self), dtype=dc.dtype(self), device=host)
             return operator(fresh, *args, generator=stream)
 
-    return dc.wrap_like(self, from_host(name, device, draw))
+    return place_like(dc.wrap_like(self, from_host(name, device, draw)), self)
 
 
 def sample_on_host(name: str) -> Callable[..., Any]:

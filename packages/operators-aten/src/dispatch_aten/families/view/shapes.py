@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dispatch_aten.dtypes import bool_
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
-from dispatch_aten.shapes.dims import check_size, wrap_dim, wrap_dims
+from dispatch_aten.shapes.dims import check_size, refuse_ragged, wrap_dim, wrap_dims
 from dispatch_aten.shapes.meta import TensorMeta, contiguous
 from dispatch_aten.shapes.sizes import infer_size, view_strides
 
@@ -131,6 +131,7 @@ def _expand(self: TensorMeta, size: Sequence[int], *, implicit: bool = False) ->
                     argument="size",
                 )
             if wanted < 0:
+                refuse_ragged(size)
                 raise ShapeError(
                     f"Trying to create tensor with negative dimension {wanted}: {list(size)}", argument="size"
                 )

@@ -34,6 +34,7 @@ __all__ = [
     "freeze_bn_stats",
     "update_bn_stats",
 ]
+__path__: list[str] = []  # it is a package in torch; see Note [Public paths]
 
 
 class _Normalized(fused._FusedModule):

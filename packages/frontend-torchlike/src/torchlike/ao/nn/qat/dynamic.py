@@ -7,6 +7,7 @@ from typing import Any
 from . import trained
 
 __all__ = ["Linear"]
+__path__: list[str] = []  # it is a package in torch; see Note [Public paths]
 
 
 class Linear(trained.Linear):

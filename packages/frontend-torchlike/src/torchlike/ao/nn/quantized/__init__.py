@@ -8,6 +8,7 @@ from ....names.lazy_names import load_names
 
 _NAMES: Final = {
     "activation": "ELU Hardswish LeakyReLU PReLU ReLU6 Sigmoid Softmax",
+    "composed": "LSTM MultiheadAttention",
     "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
     "dynamic": "",
     "embedding_ops": "Embedding EmbeddingBag",

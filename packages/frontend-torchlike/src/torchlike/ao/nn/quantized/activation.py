@@ -8,6 +8,8 @@ from typing import Any, Self
 import torchlike as t
 from torchlike import nn
 
+from .utils import read_qparams
+
 __all__ = ["ELU", "Hardswish", "LeakyReLU", "PReLU", "ReLU6", "Sigmoid", "Softmax"]
 
 
@@ -53,7 +55,7 @@ class Hardswish(_Buffered, nn.Hardswish):
         self._keep(scale, zero_point, device, dtype)
 
     def forward(self, input: Any) -> Any:
-        return t.ops.quantized.hardswish(input, float(self.scale), int(self.zero_point))
+        return t.ops.quantized.hardswish(input, *read_qparams(self))
 
     @staticmethod
     def from_float(mod: Any, use_precomputed_fake_quant: bool = False) -> Hardswish:
@@ -77,7 +79,7 @@ class LeakyReLU(_Buffered, nn.LeakyReLU):
         self._keep(scale, zero_point, device, dtype)
 
     def forward(self, input: Any) -> Any:
-        scaled = float(self.scale), int(self.zero_point)
+        scaled = read_qparams(self)
         return t.ops.quantized.leaky_relu(input, self.negative_slope, self.inplace, *scaled)
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import torchlike as t
 from torchlike import nn
@@ -12,11 +12,15 @@ from torchlike.nn.utils.fusion import fuse_conv_bn_weights
 
 from ..intrinsic import fused
 from ..intrinsic import qat as fused_qat
-from .utils import WeightedQuantizedModule, _quantize_weight
+from .utils import WeightedQuantizedModule, _quantize_weight, guard_attributes
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
 _SHAPES = {1: "(N, C, L)", 2: "(N, C, H, W)", 3: "(N, C, D, H, W)"}
+#: The attributes that begin the state of torch's files.
+_STATE: Final = (
+    "in_channels out_channels kernel_size stride padding dilation transposed output_padding groups padding_mode".split()
+)
 
 
 def _reverse_repeat_padding(padding: Any) -> list[int]:
@@ -89,6 +93,7 @@ class _ConvNd(WeightedQuantizedModule):
             raise ValueError(f"Input shape must be `{_SHAPES[self._dims]}`!")
         if self.padding_mode != "zeros":
             input = F.pad(input, _reverse_repeat_padding(self.padding), mode=self.padding_mode)
+        guard_attributes(self, "_packed_params", "scale", "zero_point")
         return self._find_operator(self._operator[1])(input, self._packed_params, self.scale, self.zero_point)
 
     def _get_name(self) -> str:
@@ -112,6 +117,21 @@ class _ConvNd(WeightedQuantizedModule):
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
         self.set_weight_bias(state_dict.pop(prefix + "weight"), state_dict.pop(prefix + "bias"))
         super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    def __getstate__(self) -> Any:
+        """Return what torch's files have of the layer, a tuple."""
+        values = [getattr(self, name) for name in _STATE]
+        return *values, *self._weight_bias(), self.scale, self.zero_point, self.training
+
+    def __setstate__(self, state: Any) -> None:
+        if isinstance(state, dict):  # of files of 0.1
+            super().__setstate__(state)
+            return
+        nn.Module.__init__(self)
+        for name, value in zip(_STATE, state, strict=False):
+            setattr(self, name, value)
+        self.set_weight_bias(*state[10:12])
+        self.scale, self.zero_point, self.training = state[12:]
 
     @classmethod
     def _make(cls, mod: Any) -> Self:

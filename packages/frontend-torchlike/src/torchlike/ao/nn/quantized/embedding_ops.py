@@ -8,7 +8,7 @@ import torchlike as t
 from torchlike import nn
 
 from ..qat import trained
-from .utils import _hide_packed_params_repr, _quantize_weight
+from .utils import _hide_packed_params_repr, _quantize_weight, guard_attributes
 
 __all__ = ["Embedding", "EmbeddingBag", "EmbeddingPackedParams"]
 
@@ -83,6 +83,7 @@ class Embedding(nn.Module):
             self.set_weight(_weight)
 
     def forward(self, indices: Any) -> Any:
+        guard_attributes(self._packed_params, "_packed_weight")
         return t.ops.quantized.embedding_byte(self._packed_params._packed_weight, indices)
 
     def _get_name(self) -> str:
@@ -157,6 +158,7 @@ class EmbeddingBag(Embedding):
     def forward(
         self, indices: Any, offsets: Any = None, per_sample_weights: Any = None, compressed_indices_mapping: Any = None
     ) -> Any:
+        guard_attributes(self._packed_params, "_packed_weight")
         return t.ops.quantized.embedding_bag_byte(
             self._packed_params._packed_weight,
             indices,

@@ -8,6 +8,8 @@ import torchlike as t
 from torchlike import nn
 from torchlike.nn import MaxPool2d
 
+from .utils import read_qparams
+
 __all__ = ["DeQuantize", "Dropout", "MaxPool2d", "Quantize"]
 
 
@@ -30,7 +32,7 @@ class Quantize(nn.Module):
         self.dtype = dtype
 
     def forward(self, X: Any) -> Any:  # torch's name
-        return t.quantize_per_tensor(X, float(self.scale), int(self.zero_point), self.dtype)
+        return t.quantize_per_tensor(X, *read_qparams(self), self.dtype)
 
     @staticmethod
     def from_float(mod: Any, use_precomputed_fake_quant: bool = False) -> Quantize:

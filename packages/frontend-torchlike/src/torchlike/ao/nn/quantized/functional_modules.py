@@ -8,7 +8,7 @@ import torchlike as t
 from torchlike import nn
 from torchlike.nn import functional as F  # noqa: N812  # torch's own abbreviation
 
-from .utils import ScaledModule
+from .utils import ScaledModule, guard_attributes
 
 __all__ = ["FXFloatFunctional", "FloatFunctional", "QFunctional"]
 
@@ -87,6 +87,7 @@ class QFunctional(ScaledModule):
         return f"scale={self.scale}, zero_point={self.zero_point}"
 
     def _run(self, name: str, *args: Any, **options: Any) -> Any:
+        guard_attributes(self, "scale", "zero_point")
         scaled = {"scale": self.scale, "zero_point": self.zero_point}
         return self.activation_post_process(getattr(t.ops.quantized, name)(*args, **options, **scaled))
 

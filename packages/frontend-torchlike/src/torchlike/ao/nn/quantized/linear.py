@@ -6,31 +6,16 @@ from typing import Any, ClassVar, Self
 
 import torchlike as t
 from torchlike import nn
-from torchlike.nn import functional as F  # noqa: N812  # torch's own abbreviation
 from torchlike.nn.modules.multihead import NonDynamicallyQuantizableLinear
 from torchlike.nn.utils.fusion import fuse_linear_bn_weights
 from torchlike.nn.utils.parametrize import type_before_parametrizations
+from torchlike.quantized.packed import HalfWeight
 
 from ..intrinsic import qat as fused_qat
 from ..intrinsic.fused import _FusedModule
-from .utils import WeightedQuantizedModule, _hide_packed_params_repr, _quantize_weight
+from .utils import WeightedQuantizedModule, _hide_packed_params_repr, _quantize_weight, guard_attributes
 
 __all__ = ["Linear", "LinearPackedParams"]
-
-
-class HalfWeight:
-    """A weight rounded to ``float16``, and a bias or None."""
-
-    def __init__(self, weight: Any, bias: Any) -> None:
-        self.weight, self.bias = weight.detach().to(t.float16).to(t.float32), None if bias is None else bias.detach()
-
-    def unpack(self) -> tuple[Any, Any]:
-        """Return the weight, in ``float32``, and the bias."""
-        return self.weight, self.bias
-
-    def multiply(self, x: Any) -> Any:
-        """Return ``x`` times the weight, in ``float32``."""
-        return F.linear(x, self.weight, self.bias)
 
 
 def pack(weight: Any, bias: Any, dtype: Any) -> Any:
@@ -112,6 +97,8 @@ class Linear(WeightedQuantizedModule):
         self.scale, self.zero_point = 1.0, 0
 
     def forward(self, x: Any) -> Any:
+        guard_attributes(self, "scale", "zero_point")
+        guard_attributes(self._packed_params, "_packed_params")
         packed = self._packed_params._packed_params
         return getattr(t.ops.quantized, self._operator)(x, packed, self.scale, self.zero_point)
 

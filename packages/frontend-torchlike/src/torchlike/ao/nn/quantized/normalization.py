@@ -9,6 +9,7 @@ from torchlike import nn
 
 from ..intrinsic import fused
 from .activation import _Buffered, qparams_of
+from .utils import read_qparams
 
 __all__ = [
     "BatchNorm2d",
@@ -31,9 +32,6 @@ class _Scaled(_Buffered):
         self.weight, self.bias = weight, bias
         self._keep(scale, zero_point, device, dtype)
 
-    def _qparams(self) -> tuple[float, int]:
-        return float(self.scale), int(self.zero_point)
-
 
 class LayerNorm(_Scaled, nn.LayerNorm):
     """Normalize the last dimensions (source: ``torch.ao.nn.quantized.LayerNorm``)."""
@@ -55,7 +53,7 @@ class LayerNorm(_Scaled, nn.LayerNorm):
 
     def forward(self, input: Any) -> Any:
         return t.ops.quantized.layer_norm(
-            input, self.normalized_shape, self.weight, self.bias, self.eps, *self._qparams()
+            input, self.normalized_shape, self.weight, self.bias, self.eps, *read_qparams(self)
         )
 
     @classmethod
@@ -84,7 +82,7 @@ class GroupNorm(_Scaled, nn.GroupNorm):
         self._take(weight, bias, scale, zero_point, device, dtype)
 
     def forward(self, input: Any) -> Any:
-        return t.ops.quantized.group_norm(input, self.num_groups, self.weight, self.bias, self.eps, *self._qparams())
+        return t.ops.quantized.group_norm(input, self.num_groups, self.weight, self.bias, self.eps, *read_qparams(self))
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Self:
@@ -115,7 +113,7 @@ class _InstanceNorm(_Scaled):
         self._take(weight, bias, scale, zero_point, device, dtype)
 
     def forward(self, input: Any) -> Any:
-        return t.ops.quantized.instance_norm(input, self.weight, self.bias, self.eps, *self._qparams())
+        return t.ops.quantized.instance_norm(input, self.weight, self.bias, self.eps, *read_qparams(self))
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Self:
@@ -160,7 +158,7 @@ class _BatchNorm(_Scaled):
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
         values = self.weight, self.bias, self.running_mean, self.running_var
-        return getattr(t.ops.quantized, self._operator)(input, *values, self.eps, *self._qparams())
+        return getattr(t.ops.quantized, self._operator)(input, *values, self.eps, *read_qparams(self))
 
     def _check_input_dim(self, input: Any) -> None:
         wanted = "(N, C, H, W)" if "2d" in self._operator else "(N, C, D, H, W)"

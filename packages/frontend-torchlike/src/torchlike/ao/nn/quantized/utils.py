@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
+
+import numpy as np
 
 import torchlike as t
+from dispatch_core import frontends
 from torchlike import nn
 from torchlike.nn.modules.module import _addindent
 
@@ -53,6 +57,33 @@ class WeightedQuantizedModule(ScaledModule):
     def bias(self) -> Any:
         """Return the bias, of floats, or None."""
         return self._weight_bias()[1]
+
+
+def read_qparams(module: Any) -> tuple[float, int]:
+    """Return the scale and the zero point that a module has as buffers.
+
+    A captured function takes them as constants, and records the call again where they have other values.
+    """
+    recording = frontends.recording()
+    if recording is not None:
+        arrays = [each._dispatch_data for each in (module.scale, module.zero_point)]
+        if all(isinstance(each, np.ndarray) for each in arrays):
+            owner, found = ref(module), (float(arrays[0].item()), int(arrays[1].item()))
+            recording.guard(lambda: _read_now(owner()), found)
+            return found
+    return _read_now(module)
+
+
+def guard_attributes(module: Any, *names: str) -> None:
+    """Tell a captured function to record the call again where a module has other attributes; replays keep them."""
+    recording = frontends.recording()
+    if recording is not None:
+        owner = ref(module)
+        recording.guard(lambda: [getattr(owner(), name, None) for name in names])
+
+
+def _read_now(module: Any) -> tuple[float, int]:
+    return float(module.scale), int(module.zero_point)
 
 
 def _quantize_weight(float_wt: Any, observer: Any) -> Any:

@@ -8,6 +8,7 @@ from ...quantized.dynamic import linear
 from .. import fused
 
 __all__ = ["LinearReLU"]
+__path__: list[str] = []  # it is a package in torch; see Note [Public paths]
 
 
 class LinearReLU(linear.Linear):

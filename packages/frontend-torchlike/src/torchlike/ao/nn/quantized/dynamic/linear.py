@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Self
 import torchlike as t
 from torchlike import nn
 from torchlike.nn.modules.multihead import NonDynamicallyQuantizableLinear
+from torchlike.quantized.packed import HalfWeight
 
 from ...intrinsic import fused
 from ...qat.dynamic import Linear as _TrainedLinear
 from .. import linear
-from ..utils import _quantize_weight
+from ..utils import _quantize_weight, guard_attributes
 
 __all__ = ["Linear"]
 
@@ -41,9 +42,10 @@ class Linear(linear.Linear):
         self.version: Any = 4
 
     def forward(self, x: Any) -> Any:
+        guard_attributes(self._packed_params, "_packed_params")
         packed, relu = self._packed_params._packed_params, self._operator != "linear_dynamic"
-        if isinstance(packed, linear.HalfWeight):
-            found = packed.multiply(x.to(t.float32))
+        if isinstance(packed, HalfWeight):
+            found = packed.multiply(x)
             return (found.relu() if relu else found).to(x.dtype)
         halved = self.version is not None and self.version >= 4
         return getattr(t.ops.quantized, self._operator)(x, packed, reduce_range=halved).to(x.dtype)

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import torchlike as t
 
-from .. import linear
+from .....quantized.packed import HalfWeight
+from .....values.script_objects import ScriptObject
 
 __all__ = ["STEPS", "CellParams", "run_layers"]
 
@@ -19,14 +20,17 @@ __all__ = ["STEPS", "CellParams", "run_layers"]
 State = Any
 
 
-class CellParams:
+class CellParams(ScriptObject):
     """The weights of one direction of a layer: the input's and the state's."""
+
+    __module__ = "torchlike.ao.nn.quantized.dynamic.steps"
+    _kind = "rnn.CellParamsBase"
 
     def __init__(self, packed_ih: Any, packed_hh: Any, reduce_range: bool = True) -> None:
         self.packed_ih, self.packed_hh, self.reduce_range = packed_ih, packed_hh, reduce_range
 
     def _multiply(self, x: Any, packed: Any) -> Any:
-        if isinstance(packed, linear.HalfWeight):
+        if isinstance(packed, HalfWeight):
             return packed.multiply(x)
         return t.ops.quantized.linear_dynamic(x, packed, reduce_range=self.reduce_range)
 
@@ -41,10 +45,25 @@ class CellParams:
     def weights(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         """Return weight and bias of the input, and those of the state."""
         ih, hh = (
-            each.unpack() if isinstance(each, linear.HalfWeight) else t.ops.quantized.linear_unpack(each)
+            each.unpack() if isinstance(each, HalfWeight) else t.ops.quantized.linear_unpack(each)
             for each in (self.packed_ih, self.packed_hh)
         )
         return ih, hh
+
+    def _parts(self) -> Any:
+        packed = [self.packed_ih, self.packed_hh]
+        if isinstance(self.packed_ih, HalfWeight):
+            return "quantized_fp16", [], [], [], packed
+        biases = [bias for _, bias in self.weights()]
+        return "quantized_dynamic", biases, [], [int(self.reduce_range)], packed
+
+
+def restore_cell(parts: Any) -> CellParams:
+    """Return the weights of one direction for the state of them."""
+    kind, _, _, flags, (of_input, of_state) = parts
+    if kind not in ("quantized_dynamic", "quantized_fp16"):
+        raise ValueError(f"its kind is {kind!r}; quantized_dynamic and quantized_fp16 are known")
+    return CellParams(of_input, of_state, bool(flags and flags[0]))
 
 
 def _lstm(of_input: Any, state: State, params: CellParams) -> State:

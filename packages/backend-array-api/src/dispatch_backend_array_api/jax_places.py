@@ -1,0 +1,199 @@
+"""Where arrays of JAX lie, and that what takes the place of an array, or is made like one, lies as that does.
+
+Note [Places]
+    An array has a place where somebody has chosen it: it lies on one device (``jax:1``), or on several (a
+    ``NamedSharding``). What the default device makes has none, and meets arrays of any place; JAX calls these arrays not
+    committed. XLA chooses where the results of an operator lie. What is written to a tensor, and what is made like one, is
+    laid as the tensor lies: eagerly by ``device_put``, and in a program by a constraint.
+
+    A tracer tells no place. While a planner's function is followed the places of the arrays that it is given are noted for
+    their tracers, and so are those of what is laid like them. The function is another one for other places.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, wraps
+from typing import Any, Final
+
+import jax
+from jax.sharding import AxisType, Mesh, NamedSharding
+
+import dispatch_core as dc
+from dispatch_aten.placements import PlacementError
+
+from . import jax_meshes
+
+#: Factories, which take a device.
+FACTORIES: Final = ("full", "empty.memory_format", "prims::device_put")
+#: Operators whose result lies as their first array, where it has its shape.
+LIKE: Final = ("fill.Scalar", "copy", "clone", "empty_like", "new_empty", "new_empty_strided", "new_full")
+_APART: Final = re.compile("incompatible devices|different devices|device assignment", re.IGNORECASE)
+
+
+class _State(threading.local):
+    #: id → the tracer and its place, while a program is followed.
+    known: dict[int, tuple[Any, Any]] | None = None
+    #: The number of the device that the program is for, where one was named.
+    index: int | None = None
+
+
+_state: Final = _State()
+
+
+def place_of(array: Any) -> Any:
+    """Return the sharding that was chosen for an array; None for one that has no place of its own."""
+    if isinstance(array, jax.core.Tracer):
+        found = None if _state.known is None else _state.known.get(id(array))
+        return None if found is None else found[1]
+    return array.sharding if array.committed else None
+
+
+@contextmanager
+def following(tracers: Sequence[Any], places: Iterable[Any], index: int | None) -> Iterator[None]:
+    """Note the places of a program's arrays, and the number of its device, while it is followed."""
+    before = _state.known, _state.index
+    _state.known = {id(each): (each, place) for each, place in zip(tracers, places, strict=True) if place is not None}
+    _state.index = index
+    try:
+        yield
+    finally:
+        _state.known, _state.index = before
+
+
+def commit(arrays: Sequence[Any], index: int) -> list[Any]:
+    """Return arrays on a device, those that were laid somewhere as they are."""
+    device = jax.local_devices()[index]
+    return [each if each.committed else jax.device_put(each, device) for each in arrays]
+
+
+def place_like(array: Any, like: Any) -> Any:
+    """Return an array with the same numbers that lies as another does, if they have one shape; see Note [Places]."""
+    place = place_of(like)
+    if place is None or array.shape != like.shape:
+        return array
+    if isinstance(array, jax.core.Tracer):
+        if _state.known is None or not isinstance(like, jax.core.Tracer):
+            return array
+        if isinstance(place, NamedSharding):
+            array = jax.lax.with_sharding_constraint(array, place)
+        _state.known[id(array)] = array, place
+        return array
+    if array.committed and (array.sharding is place or array.sharding.is_equivalent_to(place, array.ndim)):
+        return array
+    return jax.device_put(array, place)
+
+
+def keep_place(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the kernel of an operator in `LIKE` lay its result as its first array lies, unless a device is named."""
+
+    @wraps(kernel)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = kernel(self, *args, **kwargs)
+        device = kwargs.get("device")
+        if isinstance(device, dc.Device) and (device.type != "jax" or device.index is not None):
+            return found
+        return place_like(found, self)
+
+    return run
+
+
+def on_device(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a factory's kernel lay its result on the device that is named by its index.
+
+    A program is compiled for one device, which then is its own: another one cannot be named in it.
+    """
+
+    @wraps(kernel)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        found = kernel(*args, **kwargs)
+        device = kwargs.get("device")
+        if not isinstance(device, dc.Device) or device.index is None:
+            return found
+        if isinstance(found, jax.core.Tracer):
+            if device.index != _state.index:
+                raise PlacementError(f"an array on {device} cannot be made in a program for another device")
+            return found
+        return jax.device_put(found, jax.local_devices()[device.index])
+
+    return run
+
+
+def index_of(array: Any) -> int | None:
+    """Return the number of the device that an array was laid on; None on several, or where none was chosen."""
+    place = place_of(array)
+    return None if place is None else _index(place)
+
+
+@cache
+def _index(place: Any) -> int | None:
+    if len(place.device_set) > 1:
+        return None
+    (device,) = place.device_set
+    return next((index for index, each in enumerate(jax.local_devices()) if each == device), None)
+
+
+def settle(array: Any) -> Any:
+    """Return an array on a mesh with Explicit axes as one on Auto axes, which is no copy."""
+    place = array.sharding if isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) else None
+    if isinstance(place, NamedSharding) and (auto := _with_auto_axes(place)) is not place:
+        return jax.device_put(array, auto)
+    return array
+
+
+@cache
+def _with_auto_axes(place: NamedSharding) -> NamedSharding:
+    mesh = place.mesh
+    if all(each is AxisType.Auto for each in mesh.axis_types):
+        return place
+    axes = (AxisType.Auto,) * len(mesh.axis_names)
+    return NamedSharding(Mesh(mesh.devices, mesh.axis_names, axis_types=axes), place.spec)
+
+
+def explain(name: str, error: Exception, arrays: Iterable[Any]) -> Exception | None:
+    """Return an error of ours for one of JAX's about arrays on other devices; None for any other."""
+    if not _APART.search(str(error)):
+        return None
+    places = list(dict.fromkeys(_describe(each) for each in arrays if isinstance(each, jax.Array) and place_of(each)))
+    if len(places) < 2:
+        return None
+    return PlacementError(
+        f"{name}: the arrays lie apart: {'; '.join(places)}",
+        hint="tensors of one call lie on one device, or on one mesh with the same devices in the same order: move one with"
+        ' .to("jax:0") or redistribute',
+    )
+
+
+def _describe(array: Any) -> str:
+    if (index := index_of(array)) is not None:
+        return f"on jax:{index}"
+    found = jax_meshes.find(array)
+    if found is None:
+        return f"as {array.sharding}"
+    mesh, placements = found
+    return f"{placements} on {mesh} of devices {mesh.ranks.tolist()}"
+
+
+def several() -> bool:
+    """Return whether there is more than one device."""
+    return jax.device_count() > 1
+
+
+def wrappers() -> dict[str, Callable[[Any], Any]]:
+    """Return what kernels are wrapped in, where there is more than one device: operator → function of the kernel."""
+    if not several():
+        return {}
+    return dict.fromkeys(LIKE, keep_place) | dict.fromkeys(FACTORIES, on_device)
+
+
+def properties(index: int) -> dict[str, Any]:
+    """Return what is known of a device: its name, and its memory in bytes where the platform tells."""
+    device = jax.local_devices()[index]
+    return {
+        "name": device.device_kind,
+        "platform": device.platform,
+        "total_memory": (device.memory_stats() or {}).get("bytes_limit", 0),
+    }

@@ -1,0 +1,114 @@
+"""Reading a checkpoint into tensors that are there, whatever mesh it was written on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torchlike
+from dispatch_aten.placements import placement_of
+
+from ...history.grad_mode import no_grad
+from ...serialization.entry import load as load_file
+from ...tensors.tensor import Tensor
+from ..device_mesh import as_device_mesh
+from ..tensor.dtensor import place
+from .errors import CheckpointException
+from .storage import INDEX, VALUES, find_folder, flatten, is_stateful
+
+__all__ = ["load"]
+
+
+def load(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: str | os.PathLike[str] | None = None,
+    storage_reader: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> None:
+    """Read a checkpoint into ``state_dict``, in place; all processes call this (source: torch's function of that name).
+
+    Tensors are written to, and lie as they did; other values are replaced in their containers, and objects get their state
+    by ``load_state_dict``. The mesh may be another one than that which the checkpoint was written on.
+
+    Raises ``CheckpointException`` for a folder that is no checkpoint, for names that it does not have, and for tensors of
+    another shape; then nothing has been written to.
+    """
+    folder = find_folder("load", checkpoint_id, storage_reader)
+    index, values = _read_index(folder)
+    states = {key: value.state_dict() if is_stateful(value) else value for key, value in state_dict.items()}
+    leaves = [*flatten(states)]
+    _check(folder, leaves, index, values)
+    files: dict[str, Mapping[str, Tensor]] = {}
+    with no_grad():
+        for path, value, container, key in leaves:
+            if isinstance(value, Tensor):
+                _fill(value, _read(folder, files, index[path]))
+            else:
+                container[key] = values[path]
+    for key, value in state_dict.items():
+        if is_stateful(value):
+            value.load_state_dict(states[key])
+        elif key in states and states[key] is not value:
+            state_dict[key] = states[key]
+
+
+def _read_index(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parts of each tensor, and the values."""
+    try:
+        count = int(json.loads((folder / INDEX).read_text(encoding="utf-8"))["processes"])
+        found: dict[str, Any] = {}
+        for number in range(count):
+            part = json.loads((folder / f"part-{number}.json").read_text(encoding="utf-8"))
+            for path, each in part.items():
+                found.setdefault(path, each | {"parts": []})["parts"] += each["parts"]
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise CheckpointException(
+            f"load: {str(folder)!r} is no whole checkpoint: {error}\nHint: checkpoint.save writes one"
+        ) from error
+    return found, load_file(folder / VALUES)
+
+
+def _check(folder: Path, leaves: list[Any], index: dict[str, Any], values: dict[str, Any]) -> None:
+    faults = []
+    for path, value, _, _ in leaves:
+        known = index.get(path)
+        if not isinstance(value, Tensor):
+            if path not in values:
+                faults.append(f"it has no value {path!r}")
+        elif known is None:
+            faults.append(f"it has no tensor {path!r}")
+        elif tuple(known["shape"]) != tuple(value.shape):
+            faults.append(f"{path!r} has shape {tuple(known['shape'])} there and {tuple(value.shape)} here")
+    if faults:
+        shown = "\n\t".join(faults)
+        raise CheckpointException(f"load: the checkpoint {str(folder)!r} does not fit:\n\t{shown}")
+
+
+def _read(folder: Path, files: dict[str, Mapping[str, Tensor]], entry: dict[str, Any]) -> Tensor:
+    """Return a whole tensor, on the host."""
+    whole = torchlike.empty(entry["shape"], dtype=getattr(torchlike, entry["dtype"]))
+    for part in entry["parts"]:
+        name = part["file"]
+        if name not in files:
+            files[name] = load_file(folder / name, mmap=True)
+        target = whole
+        for dim, (start, size) in enumerate(zip(part["start"], part["shape"], strict=True)):
+            target = target.narrow(dim, start, size)
+        target.copy_(files[name][part["entry"]])
+    return whole
+
+
+def _fill(tensor: Tensor, whole: Tensor) -> None:
+    """Write a whole tensor's numbers to one that may lie on a mesh."""
+    known = placement_of(tensor)
+    if known is None:
+        tensor.copy_(whole)
+        return
+    mesh = as_device_mesh(known[0])
+    tensor.copy_(place(whole.to(dtype=tensor.dtype).to(mesh.device_type), mesh, known[1], None))

@@ -1,0 +1,251 @@
+"""Modules whose parameters lie in parts over a mesh, and are whole where they are used (source: ``torch.distributed.fsdp``).
+
+Note [Unsharded parameters]
+    On jax the compiler gathers a parameter where a program needs it. Between processes a module gathers its own parameters
+    before its ``forward``, and gives them back after it; what backward needs of them is gathered again. The gradients are
+    averaged over the processes, and each keeps its part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dispatch_aten.placements import Partial, Placement, PlacementError, Replicate, Shard, placement_of
+
+from ..autograd.graph import saved_tensors_hooks
+from ..history.grad_mode import no_grad
+from ..nn.modules.module import Module
+from ..tensors.tensor import Tensor
+from .device_mesh import DeviceMesh, current_mesh, has_devices, init_device_mesh
+from .tensor.modules import Made, place_parameter
+
+__all__ = [
+    "CPUOffloadPolicy",
+    "FSDPModule",
+    "MixedPrecisionPolicy",
+    "OffloadPolicy",
+    "fully_shard",
+]
+
+
+@dataclass(frozen=True)
+class MixedPrecisionPolicy:
+    """The dtypes of unsharded parameters, of the reduction of gradients and of outputs; None keeps a tensor's own."""
+
+    param_dtype: Any = None
+    reduce_dtype: Any = None
+    output_dtype: Any = None
+    cast_forward_inputs: bool = True
+
+
+@dataclass
+class OffloadPolicy:
+    """Where parameters lie that are not in use: on the device."""
+
+
+class CPUOffloadPolicy(OffloadPolicy):
+    """Parameters that are not in use lie on the host: refused with ``NotImplementedError``."""
+
+    def __init__(self, pin_memory: bool = True) -> None:
+        raise NotImplementedError("CPUOffloadPolicy: parameters stay on their device here")
+
+
+class FSDPModule:
+    """What a module has in addition that `fully_shard` has taken (source: ``torch.distributed.fsdp.FSDPModule``)."""
+
+    _fsdp: _State
+
+    def unshard(self, async_op: bool = False) -> None:
+        """Gather the module's own parameters, until `reshard`."""
+        self._fsdp.gather()
+
+    def reshard(self) -> None:
+        """Give the module its parts back."""
+        self._fsdp.release()
+
+    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
+        """Say whether backward averages gradients over the processes; without it each keeps the sum of its own."""
+        for each in self.modules() if recurse else (self,):  # type: ignore[attr-defined]
+            if isinstance(each, FSDPModule):
+                each._fsdp.syncs = requires_gradient_sync
+
+    def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Say whether parameters are given back after ``forward``, and gathered again in backward."""
+        for each in self.modules() if recurse else (self,):  # type: ignore[attr-defined]
+            if isinstance(each, FSDPModule):
+                each._fsdp.reshards = reshard_after_forward
+
+
+class _State:
+    """The parameters of a module that lie in parts; see Note [Unsharded parameters]."""
+
+    def __init__(
+        self, module: Module, owners: list[tuple[Module, str]], mesh: DeviceMesh, policy: MixedPrecisionPolicy
+    ) -> None:
+        self.module, self.owners, self.mesh, self.policy = module, owners, mesh, policy
+        self.syncs, self.reshards = True, True
+        #: Module and name → the parameter, while the whole is in its place.
+        self._sharded: dict[tuple[Module, str], Tensor] = {}
+        #: id of a whole → the parameter.
+        self._wholes: dict[int, tuple[Tensor, Tensor]] = {}
+        self._blocks: list[saved_tensors_hooks] = []
+
+    def gather(self) -> None:
+        """Put the whole of each parameter in its place."""
+        if self._sharded:
+            return
+        for owner, name in self.owners:
+            parameter = owner._parameters[name]
+            assert parameter is not None  # `owners` has no others
+            whole = self._make_whole(parameter)
+            self._sharded[owner, name] = parameter
+            self._wholes[id(whole)] = parameter, whole
+            owner._parameters[name] = whole  # type: ignore[assignment]  # as a program reads it in `forward`
+
+    def release(self) -> None:
+        """Put the parameters back."""
+        for (owner, name), parameter in self._sharded.items():
+            owner._parameters[name] = parameter  # type: ignore[assignment]
+        self._sharded.clear()
+        self._wholes.clear()
+
+    def before(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.gather()
+        if self.reshards:
+            block = saved_tensors_hooks(self._pack, self._unpack)
+            block.__enter__()
+            self._blocks.append(block)
+        if self.policy.param_dtype is not None and self.policy.cast_forward_inputs:
+            return tuple(map(self._cast, args)), {name: self._cast(each) for name, each in kwargs.items()}
+        return None
+
+    def after(self, module: Module, args: Any, outputs: Any) -> Any:
+        if self._blocks:
+            self._blocks.pop().__exit__(None, None, None)
+        if self.reshards:
+            self.release()
+        wanted = self.policy.output_dtype
+        return outputs.to(wanted) if wanted is not None and isinstance(outputs, Tensor) else outputs
+
+    def _cast(self, value: Any) -> Any:
+        is_number = isinstance(value, Tensor) and value.is_floating_point()
+        return value.to(self.policy.param_dtype) if is_number else value
+
+    def _make_whole(self, parameter: Tensor) -> Tensor:
+        gradients = Partial("avg") if self.syncs else Partial("sum")
+        known = placement_of(parameter)
+        assert known is not None
+        lying = parameter if self.policy.param_dtype is None else parameter.to(self.policy.param_dtype)
+        whole = lying.redistribute(placements=[Replicate()] * len(known[1]))  # type: ignore[attr-defined]
+        made: Tensor = whole.to_local(grad_placements=[gradients] * len(known[1]))
+        return made
+
+    def _pack(self, tensor: Tensor) -> Any:
+        found = self._wholes.get(id(tensor))
+        return (found[0],) if found is not None and found[1] is tensor else tensor
+
+    def _unpack(self, packed: Any) -> Tensor:
+        if not isinstance(packed, tuple):
+            return packed
+        with no_grad():
+            return self._make_whole(packed[0])
+
+
+def fully_shard(
+    module: Any,
+    *,
+    mesh: Any = None,
+    reshard_after_forward: bool | int | None = None,
+    shard_placement_fn: Callable[[Tensor], Shard | None] | None = None,
+    mp_policy: MixedPrecisionPolicy = MixedPrecisionPolicy(),
+    offload_policy: OffloadPolicy | None = None,
+    ignored_params: Iterable[Tensor] | None = None,
+) -> Any:
+    """Cut a module's parameters over a mesh, and return the module (source: ``torch.distributed.fsdp.fully_shard``).
+
+    Parameters of submodules that have been taken before stay theirs. Each parameter is cut along its first dimension, or
+    that which ``shard_placement_fn`` names; on jax along the largest one that the mesh divides, else it is whole on
+    each device. In a mesh of two dimensions it is cut along the second one. ``reshard_after_forward`` False keeps the whole
+    parameters until backward is done. Raises ``PlacementError`` for a mesh of more dimensions.
+
+    >>> import torchlike
+    >>> from torchlike.distributed.device_mesh import init_device_mesh
+    >>> net = fully_shard(torchlike.nn.Linear(4, 2), mesh=init_device_mesh("cpu", (1,)))
+    >>> type(net).__name__, net.weight.placements
+    ('FSDPLinear', (Shard(dim=0),))
+    """
+    found = _find_mesh(module, mesh)
+    if found.ndim > 2:
+        raise PlacementError(
+            f"fully_shard expects a 1D or 2D DeviceMesh but got {found.ndim}D", hint="take a part of it: mesh['data']"
+        )
+    if isinstance(offload_policy, CPUOffloadPolicy):
+        raise NotImplementedError("fully_shard: parameters stay on their device here")
+    ignored = {id(each) for each in ignored_params or ()}
+    for each in module if isinstance(module, (list, tuple)) else [module]:
+        _shard(each, found, shard_placement_fn, ignored, mp_policy, reshard_after_forward)
+    return module
+
+
+def _find_mesh(module: Any, mesh: Any) -> DeviceMesh:
+    if mesh is not None:
+        return current_mesh("fully_shard", mesh)
+    from .process_groups import get_world_size, is_group
+
+    first = next(iter((module[0] if isinstance(module, (list, tuple)) else module).parameters()), None)
+    name = "cpu" if first is None else first.device.type
+    if has_devices(name):
+        from dispatch_core.runtime import find_interface
+
+        return init_device_mesh(name, (find_interface(name).placements.count(),))
+    return init_device_mesh(name, (get_world_size() if is_group() else 1,))
+
+
+def _shard(
+    module: Module,
+    mesh: DeviceMesh,
+    choose: Callable[[Tensor], Shard | None] | None,
+    ignored: set[int],
+    policy: MixedPrecisionPolicy,
+    reshards: Any,
+) -> None:
+    if isinstance(module, FSDPModule):
+        raise PlacementError("fully_shard has taken this module already")
+    made: Made = {}
+    owners = [(owner, name) for owner, name in _own_parameters(module) if id(owner._parameters[name]) not in ignored]
+    for owner, name in owners:
+        parameter = owner._parameters[name]
+        assert parameter is not None
+        chosen = choose(parameter) if choose is not None else None
+        lies = _cut(parameter, mesh) if chosen is None else chosen
+        place_parameter(owner, name, mesh, [Replicate()] * (mesh.ndim - 1) + [lies], made=made)
+    module.__class__ = type(f"FSDP{type(module).__name__}", (FSDPModule, type(module)), {"__module__": __name__})
+    state = module._fsdp = _State(module, owners, mesh, policy)
+    if has_devices(mesh.device_type):
+        return
+    state.reshards = reshards is None or bool(reshards)
+    module.register_forward_pre_hook(state.before, with_kwargs=True)
+    module.register_forward_hook(state.after, always_call=True)
+
+
+def _own_parameters(module: Module) -> Iterator[tuple[Module, str]]:
+    """Yield the parameters of a module and its submodules by owner and name, but for those that are taken."""
+    for name, each in module._parameters.items():
+        if each is not None and placement_of(each) is None:
+            yield module, name
+    for child in module.children():
+        if not isinstance(child, FSDPModule):
+            yield from _own_parameters(child)
+
+
+def _cut(parameter: Tensor, mesh: DeviceMesh) -> Placement:
+    """Return how a parameter lies along the last dimension of a mesh."""
+    if not parameter.ndim:
+        return Replicate()
+    if not has_devices(mesh.device_type):
+        return Shard(0)
+    parts = mesh.size(mesh.ndim - 1)
+    fitting = [dim for dim, size in enumerate(parameter.shape) if size % parts == 0 and size]
+    return Shard(max(fitting, key=lambda dim: (parameter.shape[dim], -dim))) if fitting else Replicate()

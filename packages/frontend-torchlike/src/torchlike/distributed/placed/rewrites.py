@@ -1,0 +1,161 @@
+"""Operators that are others where their tensors are in parts: averages of losses are sums, norms are roots of sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, prod
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.placements import Partial, Replicate, Shard
+
+from .moves import move
+from .plans import PartOperator
+from .tensor import Spec, record_of, wrap_part
+
+__all__ = ["find_rewrite", "run_by_batch"]
+
+_aten, _own = dc.ops.aten, dc.ops.dispatch
+_MEAN, _SUM = 1, 2
+
+
+def find_rewrite(operator: PartOperator) -> Callable[..., Any] | None:
+    """Return the function for an operator that is computed by others; None for all else."""
+    base = operator.name.partition(".")[0]
+    if operator.writes:
+        return None
+    if base in _BY_NAME:
+        return _BY_NAME[base]
+    if "reduction" in operator.names and base != "nll_loss_backward":
+        return _average_backward if base.endswith("_backward") else _average
+    return None
+
+
+def _is_in_parts(values: Sequence[Any]) -> bool:
+    """Return whether a tensor among arguments lies in parts on several processes."""
+    records = filter(None, map(record_of, values))
+    return any(not each.spec.is_whole and each.spec.mesh.size() > 1 for each in records)
+
+
+def _count(values: Sequence[Any]) -> int:
+    """Return the number of elements of tensors that are broadcast."""
+    shapes = [dc.shape(each) for each in values if hasattr(each, "_dispatch_data")]
+    ndim = max(map(len, shapes))
+    padded = [(1,) * (ndim - len(shape)) + tuple(shape) for shape in shapes]
+    return prod(max(sizes) if 0 not in sizes else 0 for sizes in zip(*padded, strict=True))
+
+
+def _average(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
+    at = operator.names.index("reduction")
+    if values[at] != _MEAN or not _is_in_parts(values):
+        return run(operator, values)
+    return _aten.div(run(operator, [*values[:at], _SUM, *values[at + 1 :]]), _count(values))
+
+
+def _average_backward(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
+    at = operator.names.index("reduction")
+    if values[at] != _MEAN or not _is_in_parts(values):
+        return run(operator, values)
+    gradient = _aten.div(values[0], _count(values[1:]))
+    return run(operator, [gradient, *values[1:at], _SUM, *values[at + 1 :]])
+
+
+def _nll_loss(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
+    """Return the loss and the weights that an average was divided by: they are summed over all processes."""
+    at = operator.names.index("reduction")
+    if values[at] != _MEAN or not _is_in_parts(values):
+        return run(operator, values)
+    loss, weight = run(operator, [*values[:at], _SUM, *values[at + 1 :]])
+    weight = _whole(weight)
+    return _aten.div(loss, weight), weight
+
+
+def _whole(x: Any) -> Any:
+    spec = x._dispatch_data.spec.without_partial
+    return _own.redistribute(x, spec.mesh, spec.placements)
+
+
+def _norm(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
+    """Return a norm: powers are summed over all processes, the greatest or least element is that of all."""
+    x, order, dim, keepdim, dtype = values
+    if not _is_in_parts([x]):
+        return run(operator, values)
+    whole = _whole(x)
+    dims = None if dim is None else list(dim)
+    size = _aten.abs(whole if dtype is None else _aten._to_copy(whole, dtype=dtype))
+    if order in (inf, -inf):
+        every = dims or list(range(len(dc.shape(x))))
+        found = (_aten.amax if order > 0 else _aten.amin)(size, every, keepdim)
+        return _whole(found)
+    if order == 0:
+        return _whole(
+            _aten.sum.dim_IntList(_aten._to_copy(_aten.ne.Scalar(size, 0), dtype=dc.dtype(size)), dims, keepdim)
+        )
+    powers = _aten.mul(size, size) if order == 2 else _aten.pow(size, order)
+    total = _whole(_aten.sum.dim_IntList(powers, dims, keepdim))
+    return _aten.sqrt(total) if order == 2 else _aten.pow(total, 1 / order)
+
+
+def _mean(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
+    """Return an average: where parts are of several sizes, the sum is divided."""
+    x, spec = values[0], values[0]._dispatch_data.spec
+    counts = {each.dim: count for each, count in zip(spec.placements, spec.mesh.shape, strict=True) if each.is_shard()}
+    if all(spec.size[dim] % count == 0 for dim, count in counts.items()):
+        return run(operator, values)
+    dim, keepdim = values[1:3] if "dim" in operator.names else (None, False)
+    total = _aten.sum.dim_IntList(x, dim, keepdim, dtype=values[-1])
+    return _aten.div(total, prod(spec.size) / max(prod(dc.shape(total)), 1))
+
+
+def _embed(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
+    """Return rows of a table that is cut at its rows: each process gives those that it has, which are summed."""
+    weight, indices = values[0]._dispatch_data, record_of(values[1])
+    spec = weight.spec
+    cut = [each.is_shard(0) and count > 1 for each, count in zip(spec.placements, spec.mesh.shape, strict=True)]
+    if indices is None or not any(cut) or any(each.is_partial() for each in spec.placements):
+        return run(operator, values)
+    found = indices.spec
+    here = [
+        now if place.is_replicate() else Replicate()
+        for place, now in zip(spec.placements, found.placements, strict=True)
+    ]
+    target = Spec(spec.mesh, here, found.size)
+    start, count = spec.parts[0]
+    own = _aten.sub.Scalar(move(indices.local, found, target), start)
+    absent = _aten.logical_or(_aten.lt.Scalar(own, 0), _aten.ge.Scalar(own, count))
+    table = weight.local if count else _aten.new_zeros(weight.local, [1, spec.local_size[1]])
+    rows = operator.call([table, _aten.masked_fill.Scalar(own, absent, 0), -1, False, False])
+    rows = _aten.masked_fill.Scalar(rows, _aten.unsqueeze(absent, -1), 0)
+    last = len(found.size)
+    made = [
+        Partial() if is_cut else Shard(last) if place.is_shard(1) else now
+        for is_cut, place, now in zip(cut, spec.placements, here, strict=True)
+    ]
+    return wrap_part(rows, Spec(spec.mesh, made, [*found.size, spec.size[1]]))
+
+
+def run_by_batch(run: Callable[..., Any], matrices: Sequence[Any], *others: Any, **options: Any) -> Any | None:
+    """Return products of stacks of matrices, which are cut along dimensions of stacks alone; None where they are not.
+
+    The stack is one long one to the operators that a product is made of, which cannot be cut at its inner dimensions.
+    """
+    records = [record_of(each) for each in matrices]
+    first = records[0]
+    if first is None or any(each is None or each.spec.placements != first.spec.placements for each in records):
+        return None
+    ndim = len(first.spec.size)
+    stack = first.spec.size[:-2]
+    if ndim < 4 or any(each.spec.size[:-2] != stack or len(each.spec.size) != ndim for each in records if each):
+        return None
+    if any(each.is_partial() or (each.is_shard() and each.dim >= ndim - 2) for each in first.placements):  # type: ignore[attr-defined]
+        return None
+    made = run(*map(_own.to_local, matrices), *others, **options)
+    return _own.from_local(made, first.mesh, first.placements, [*stack, *dc.shape(made)[-2:]])
+
+
+_BY_NAME: Final[dict[str, Callable[..., Any]]] = {
+    "nll_loss_forward": _nll_loss,
+    "linalg_vector_norm": _norm,
+    "mean": _mean,
+    "embedding": _embed,
+}

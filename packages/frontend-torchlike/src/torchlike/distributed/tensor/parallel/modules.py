@@ -1,0 +1,62 @@
+"""A plan is carried out: patterns of names of submodules → styles (source: ``torch.distributed.tensor.parallel.api``)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from fnmatch import fnmatch
+from typing import Any
+
+from dispatch_aten.placements import PlacementError
+
+from ....nn.modules.module import Module
+from ...device_mesh import current_mesh
+from .styles import ParallelStyle
+
+__all__ = ["parallelize_module"]
+
+
+def parallelize_module(
+    module: Module,
+    device_mesh: Any = None,
+    parallelize_plan: ParallelStyle | Mapping[str, ParallelStyle] | None = None,
+    *,
+    src_data_rank: int | None = 0,
+) -> Module:
+    """Cut a module over a mesh of one dimension, and return it (source: ``torch.distributed.tensor.parallel``).
+
+    ``parallelize_plan`` is a style for the module, or a mapping of names of its submodules to styles; ``*`` and ``?`` in a
+    part of a name match as in file names. Raises ``PlacementError`` for a mesh of several dimensions, ``TypeError`` for a
+    plan of another kind, and warns of a name that no submodule has.
+    """
+    mesh = current_mesh("parallelize_module", device_mesh)
+    if mesh.ndim != 1:
+        raise PlacementError(
+            f"parallelize_module: Tensor Parallel only accepts a 1D DeviceMesh, but found {mesh.ndim}D!",
+            hint='take a part of it: mesh["model"]',
+        )
+    if parallelize_plan is None:
+        warnings.warn("parallelize_module: there is no plan, so nothing is cut", UserWarning, stacklevel=2)
+        return module
+    if isinstance(parallelize_plan, ParallelStyle):
+        return parallelize_plan.with_source(src_data_rank).apply(module, mesh)
+    if not isinstance(parallelize_plan, Mapping):
+        raise TypeError(
+            "Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan,"
+            f" {type(parallelize_plan)} found!"
+        )
+    for pattern, style in parallelize_plan.items():
+        found = _find(module, pattern)
+        if not found:
+            warnings.warn(f"parallelize_module: no submodule has the name {pattern!r}", UserWarning, stacklevel=2)
+        for each in found:
+            style.with_source(src_data_rank).apply(each, mesh)
+    return module
+
+
+def _find(module: Module, pattern: str) -> list[Module]:
+    """Return the submodules whose path fits a pattern, part by part."""
+    found = [module]
+    for part in pattern.split(".") if pattern else ():
+        found = [child for each in found for name, child in each.named_children() if fnmatch(name, part)]
+    return found

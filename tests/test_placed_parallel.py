@@ -1,0 +1,96 @@
+"""Modules parallelized over several processes by torch's names train as on one device."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from ranks_in_threads import run_ranks
+from test_placed_tensors import full, place
+from test_placed_training import MLP, Block, train
+
+import torchlike as torch
+from torchlike.distributed.fsdp import fully_shard
+from torchlike.distributed.tensor import DeviceMesh, Replicate, Shard
+from torchlike.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    SequenceParallel,
+    parallelize_module,
+)
+
+
+def batches_for(net: type) -> Any:
+    torch.manual_seed(5)
+    made = []
+    for _ in range(3):
+        x = torch.randn(8, 6, dtype=torch.float64) if net is MLP else torch.randint(0, 10, (8, 6))
+        made.append((x, torch.randint(0, 4, (8,))))
+    return made
+
+
+def close(model: Any, single: Any, losses: Any, expected: Any) -> None:
+    np.testing.assert_allclose(losses, expected, 1e-12, 1e-12)
+    for (name, one), other in zip(model.named_parameters(), single.parameters(), strict=True):
+        np.testing.assert_allclose(full(one.detach()).numpy(), other.detach().numpy(), 1e-10, 1e-11, err_msg=name)
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_column_and_row_parallel_modules(kind: str) -> None:
+    torch.manual_seed(0)
+    model, data = MLP().double(), batches_for(MLP)
+    single = copy.deepcopy(model)
+    expected = train(single, data, kind)
+
+    def run(mesh: DeviceMesh) -> None:
+        made = parallelize_module(copy.deepcopy(model), mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
+        assert made.up.weight.placements == (Shard(0),) and made.down.weight.placements == (Shard(1),)
+        close(made, single, train(made, data, kind), expected)
+
+    run_ranks((2,), run)
+
+
+def test_a_transformers_block_by_heads_and_by_sequence() -> None:
+    torch.manual_seed(0)
+    model, data = Block().double(), batches_for(Block)
+    single = copy.deepcopy(model)
+    expected = train(single, data, "Adam")
+    plan = {
+        "tokens": RowwiseParallel(input_layouts=Replicate(), output_layouts=Replicate()),
+        **{name: ColwiseParallel(use_local_output=False) for name in ("query", "key", "value", "up")},
+        **{name: RowwiseParallel(use_local_output=False) for name in ("out", "down")},
+        **{name: SequenceParallel(use_local_output=False) for name in ("first", "second")},
+        "head": ColwiseParallel(output_layouts=Replicate(), use_local_output=False),
+    }
+
+    def run(mesh: DeviceMesh) -> None:
+        made = copy.deepcopy(model)
+        plan["tokens"] = RowwiseParallel(input_layouts=Replicate(), output_layouts=Replicate(), use_local_output=False)
+        made = parallelize_module(made, mesh, plan)
+        there = [(place(x, mesh, [Replicate()]), place(y, mesh, [Replicate()])) for x, y in data]
+        close(made, single, train(made, there, "Adam"), expected)
+
+    run_ranks((2,), run)
+
+
+@pytest.mark.parametrize("net", [MLP, Block])
+def test_fully_sharded_modules(net: type) -> None:
+    torch.manual_seed(0)
+    model, data = net().double(), batches_for(net)
+    single = copy.deepcopy(model)
+    expected = train(single, data, "Adam")
+
+    def run(mesh: DeviceMesh) -> None:
+        made = copy.deepcopy(model)
+        fully_shard(made, mesh=mesh)
+        rank, count = mesh.get_rank(), mesh.size()
+        parts = [(x.chunk(count)[rank], y.chunk(count)[rank]) for x, y in data]
+        losses = train(made, parts, "Adam")
+        for (name, one), other in zip(made.named_parameters(), single.parameters(), strict=True):
+            np.testing.assert_allclose(full(one.detach()).numpy(), other.detach().numpy(), 1e-10, 1e-11, err_msg=name)
+        return losses
+
+    found = run_ranks((2,), run)
+    np.testing.assert_allclose(np.mean(found, 0), expected, 1e-12)
