@@ -21,8 +21,8 @@ from ..arrays import NARROW, Array, is_extended
 
 __all__ = ["Connection", "wait_for"]
 
-#: How often a wait only yields the processor before it begins to sleep, and how long it sleeps at most.
-_EAGER: Final = 2000
+#: For how long a wait only yields the processor before it begins to sleep, and how long it sleeps at most.
+_EAGER: Final = 0.002
 _LONGEST: Final = 0.001
 #: How often a wait asks the store for ranks that are gone.
 _ASK: Final = 0.5
@@ -121,14 +121,13 @@ def wait_for(group: ProcessGroup, is_done: Callable[[], bool], what: str) -> Non
 
     Raises ``RankLostError`` where the store tells of a rank that is gone, ``CollectiveError`` when the group's time is over.
     """
-    deadline, pause, count = monotonic() + group.timeout, 1e-5, 0
-    asked = monotonic()
+    started = asked = monotonic()
+    deadline, pause = started + group.timeout, 1e-5
     while not is_done():
-        count += 1
-        if count < _EAGER:
+        now = monotonic()
+        if now - started < _EAGER:
             os.sched_yield()
             continue
-        now = monotonic()
         if now - asked > _ASK:
             lost, asked = group.find_lost(), now
             if lost and not is_done():

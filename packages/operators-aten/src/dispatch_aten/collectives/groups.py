@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable
 from time import monotonic, sleep
@@ -49,7 +50,8 @@ class ProcessGroup:
         self._lock = threading.RLock()
         #: Device → its engine, and what that has opened for the group; None once the group was closed.
         self._connections: dict[dc.Device, tuple[Any, Any]] | None = {}
-        self._shared = 0
+        #: The numbers of keys; the thread in which an engine connects draws them, too, while `_lock` is held.
+        self._shared = itertools.count(1)
 
     def share(self, what: str, make: Callable[[], bytes]) -> bytes:
         """Return the bytes that rank 0 makes: its function is called, the others wait for it.
@@ -109,9 +111,7 @@ class ProcessGroup:
                 engine.close(connection)
 
     def _next_key(self, what: str) -> str:
-        with self._lock:
-            self._shared += 1
-            return f"{self.name}/{self._shared}/{what}"
+        return f"{self.name}/{next(self._shared)}/{what}"
 
     def __repr__(self) -> str:
         return f"ProcessGroup(rank={self.rank}, size={self.size}, name={self.name!r}, backend={self.backend!r})"
