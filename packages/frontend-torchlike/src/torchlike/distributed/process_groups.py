@@ -22,6 +22,7 @@ from .errors import NoProcessGroupError
 __all__ = [
     "default_group",
     "destroy_process_group",
+    "find_device",
     "find_group",
     "find_ranks",
     "get_backend",
@@ -270,6 +271,12 @@ def _find_collectives(backend: str, device: str = "") -> Any:
         devices = loaded or ([backend] if provides(backend) and _names_of(backend) else [])
         devices = devices or [each for each in _list_backends(load=True) if backend in _names_of(each)]
     return find_interface(devices[0]).collectives if devices else None
+
+
+def find_device(backend: str) -> str:
+    """Return the type of the device whose collectives have a name, by default the cpu."""
+    found = _list_backends()
+    return next((each for each in found if backend in (*_names_of(each), each)), "cpu")
 
 
 def _check_engine(backend: str) -> None:
