@@ -435,6 +435,14 @@ def arrays(session: nox.Session) -> None:
 
 
 @nox.session(requires=["wheels"])
+def distributed(session: nox.Session) -> None:
+    """Run the tests of processes that exchange tensors, by MPI and by the gloo inside XLA."""
+    _install_wheels(session, "distributed")
+    # Each test has up to three processes.
+    session.run("pytest", "-q", "--numprocesses=2", "tests/test_processes.py", *session.posargs)
+
+
+@nox.session(requires=["wheels"])
 def opencl(session: nox.Session) -> None:
     """Run the tests of the device over OpenCL, on this processor, and verify a tenth, drawn with the day as the seed.
 

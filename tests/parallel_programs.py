@@ -130,3 +130,42 @@ def other_parameters():
     except RuntimeError as error:
         return str(error)
     return None
+
+
+def sharded():
+    """Return the greatest differences between training with `fully_shard` and in one process, and what lies here."""
+    from torchlike.distributed.fsdp import fully_shard
+
+    rank, size, found = dist.get_rank(), dist.get_world_size(), {}
+    for dtype in (torch.float32, torch.float64):
+        for name in OPTIMIZERS:
+            alone, net = learn(build(dtype), name, dtype), build(dtype)
+            fully_shard(net[0])
+            fully_shard(net)
+            learn(net, name, dtype, slice(rank, None, size))
+            wholes = [each.full_tensor() for each in net.parameters()]
+            found[f"{name} {dtype}"] = _difference(alone.parameters(), wholes)
+    return found, list(net[0].weight.to_local().shape)
+
+
+def saved():
+    """Return whether a sharded network goes on as it was from a checkpoint, which another one reads."""
+    import os
+
+    from torchlike.distributed import checkpoint
+    from torchlike.distributed.fsdp import fully_shard
+
+    folder = os.path.join(os.environ["TEST_FOLDER"], "checkpoint")
+    net = fully_shard(build(torch.float64, seed=3))
+    kept = [each.full_tensor().clone() for each in net.parameters()]
+    checkpoint.save({"net": net.state_dict()}, checkpoint_id=folder)
+    other = fully_shard(build(torch.float64, seed=4))
+    state = {"net": other.state_dict()}
+    checkpoint.load(state, checkpoint_id=folder)
+    other.load_state_dict(state["net"])
+    plain = {"net": build(torch.float64, seed=5).state_dict()}
+    checkpoint.load(plain, checkpoint_id=folder)
+    return [
+        _difference(kept, [each.full_tensor() for each in other.parameters()]) == 0,
+        _difference(kept, plain["net"].values()) == 0,
+    ]

@@ -42,6 +42,12 @@ def _wall():
     return []
 
 
+def start_mpi(size):
+    """Return the beginning of a command that starts processes by mpirun."""
+    as_root = ["--allow-run-as-root"] if not os.geteuid() else []
+    return [*_wall(), find_mpirun(), *_MPIRUN[1:], *as_root, "-n", str(size)]
+
+
 def run_processes(engine, size, folder, *names, program=PROGRAM, limit=100, **environment):
     """Return what each process has told, None for one that told nothing, and the exit statuses (mpirun's one)."""
     need(engine)
@@ -50,8 +56,7 @@ def run_processes(engine, size, folder, *names, program=PROGRAM, limit=100, **en
     given = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths, "TEST_BACKEND": engine, **environment}
     command = [sys.executable, str(program), str(folder), *names]
     if engine == "mpi":
-        as_root = ["--allow-run-as-root"] if not os.geteuid() else []
-        command = [*_wall(), find_mpirun(), *_MPIRUN[1:], *as_root, "-n", str(size), *command]
+        command = [*start_mpi(size), *command]
         places = [{}]
     else:
         port = str(free_port())

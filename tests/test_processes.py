@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from processes import ENGINES, free_port, need, run_processes
+from processes import ENGINES, free_port, need, run_processes, start_mpi
 
 pytestmark = pytest.mark.no_pipeline(reason="its programs run in processes of their own")
 
@@ -46,6 +46,28 @@ def test_training_in_processes_is_that_in_one(engine, tmp_path):
         assert all(each["synced"]) and each["replicated"] == [["weight"], True]
         assert "rank 1 ['weight', [3, 2]" in each["other_parameters"]
     assert [each["sampled"] for each in found] == [[0, 0, 2, 4, 6, 8], [1, 1, 3, 5, 7, 9]]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_parameters_in_parts_are_trained_and_kept_by_processes(engine, tmp_path):
+    found = run_all(engine, 2, tmp_path, "sharded", "saved", TEST_FOLDER=str(tmp_path))
+    for each in found:
+        differences, shape = each["sharded"]
+        assert all(value < (1e-5 if "32" in name else 1e-12) for name, value in differences.items()), differences
+        assert shape == [8, 6] and each["saved"] == [True, True]
+
+
+def test_the_example_trains_in_two_processes_as_in_one(tmp_path):
+    need("mpi")
+    sizes = "--steps 20 --batch-size 4 --block 16 --layers 1 --heads 2 --width 16 --sample 5 --mpi".split()
+    program = os.path.join(os.path.dirname(__file__), "..", "examples", "train_gpt.py")
+    told = []
+    for start in ([], start_mpi(2)):
+        command = [*start, sys.executable, program, *sizes]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        assert done.returncode == 0, done.stderr
+        told.append([float(line.split()[3]) for line in done.stdout.splitlines() if line.startswith("step")])
+    assert len(told[0]) == 2 and told[0] == pytest.approx(told[1], abs=1e-5)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -19,8 +19,8 @@ def test_absent_devices_are_absent_and_refuse_work():
             with pytest.raises(AssertionError, match=r"Torch not compiled with (CUDA|MPS|XPU) enabled"):
                 call()
     assert torchlike.accelerator.is_available() == torchlike.npu.is_available()
-    assert not torchlike.distributed.is_available() and not torchlike.distributed.is_initialized()
-    with pytest.raises(RuntimeError, match=r"init_process_group: processes do not communicate"):
+    assert torchlike.distributed.is_available() and not torchlike.distributed.is_initialized()
+    with pytest.raises(RuntimeError, match=r"init_process_group: (environment variable RANK|processes do not communicate)"):
         torchlike.distributed.init_process_group("gloo")
 
 
