@@ -40,7 +40,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--mesh", type=int, default=0, metavar="N", help="train on N devices of JAX, virtual ones on a CPU"
     )
-    parser.add_argument("--mpi", action="store_true", help="train in the processes of mpirun, or of a launcher, together")
+    parser.add_argument(
+        "--mpi", action="store_true", help="train in the processes of mpirun, or of a launcher, together"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the weights, the order and the sample (default: 0)")
     parser.add_argument("--checkpoint", type=Path, help="save the state of the training to this file")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")

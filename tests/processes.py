@@ -64,7 +64,13 @@ def run_processes(engine, size, folder, *names, program=PROGRAM, limit=100, **en
         places = [{**place, "RANK": str(rank)} for rank in range(size)]
     started = [
         subprocess.Popen(
-            command, env={**given, **each}, stdin=-3, stdout=-1, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            command,
+            env={**given, **each},
+            stdin=-3,
+            stdout=-1,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         )
         for each in places
     ]

@@ -64,7 +64,9 @@ def test_the_example_trains_in_two_processes_as_in_one(tmp_path):
     told = []
     for start in ([], start_mpi(2)):
         command = [*start, sys.executable, program, *sizes]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=100, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=100, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        )
         assert done.returncode == 0, done.stderr
         told.append([float(line.split()[3]) for line in done.stdout.splitlines() if line.startswith("step")])
     assert len(told[0]) == 2 and told[0] == pytest.approx(told[1], abs=1e-5)
@@ -89,9 +91,7 @@ def test_a_rank_that_is_killed_is_an_error_with_its_number_at_the_others(engine,
 def _list_left(folder):
     """Return the processes whose command names a folder."""
     deadline = time.monotonic() + 5
-    while left := [
-        pid for pid in filter(str.isdigit, os.listdir("/proc")) if str(folder) in _command_of(pid)
-    ]:
+    while left := [pid for pid in filter(str.isdigit, os.listdir("/proc")) if str(folder) in _command_of(pid)]:
         if time.monotonic() > deadline:
             break
         time.sleep(0.05)

@@ -134,7 +134,11 @@ def test_a_module_is_trained_by_a_group_of_one_process(group):
 
 def test_modules_that_cannot_be_trained_together_are_refused(group):
     for make, kind, words in (
-        (lambda: DistributedDataParallel(torchlike.nn.ReLU()), RuntimeError, "is not needed when a module doesn't have"),
+        (
+            lambda: DistributedDataParallel(torchlike.nn.ReLU()),
+            RuntimeError,
+            "is not needed when a module doesn't have",
+        ),
         (lambda: DistributedDataParallel(torchlike.nn.Linear(1, 1), [0]), ValueError, "device_ids and output_device"),
         (
             lambda: DistributedDataParallel(torchlike.nn.Linear(1, 1), process_group=group, device_mesh=1),

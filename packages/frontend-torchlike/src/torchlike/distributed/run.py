@@ -33,7 +33,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m torchlike.distributed.run", description="Start a program in several processes of this machine."
     )
     add = parser.add_argument
-    add("--nproc-per-node", "--nproc_per_node", default="1", help="the number of processes: a number, or cpu, auto, gpu")
+    add(
+        "--nproc-per-node", "--nproc_per_node", default="1", help="the number of processes: a number, or cpu, auto, gpu"
+    )
     add("--nnodes", default="1", help="the number of machines, which is 1")
     add("--standalone", action="store_true", help="choose a free port, as is done without --master-port, too")
     add("--master-addr", "--master_addr", default="127.0.0.1", help="the address of rank 0")

@@ -43,12 +43,12 @@ def find_device_type(module: Module, device_ids: Any, output_device: Any) -> str
     """Return the type of the parameters' devices. Raises ``ValueError`` for several, and for devices of the caller's on cpu."""
     needed = [each for each in module.parameters() if each.requires_grad]
     if not needed:
-        raise RuntimeError(
-            f"{_NAME} is not needed when a module doesn't have any parameters that require a gradient."
-        )
+        raise RuntimeError(f"{_NAME} is not needed when a module doesn't have any parameters that require a gradient.")
     types = sorted({each.device.type for each in module.parameters()})
     if len(types) != 1:
-        raise ValueError(f"{_NAME}'s input module must be on the same type of devices, but input module parameters locate in {types}.")
+        raise ValueError(
+            f"{_NAME}'s input module must be on the same type of devices, but input module parameters locate in {types}."
+        )
     if (device_ids or output_device) and types == ["cpu"]:
         raise ValueError(
             f"{_NAME} device_ids and output_device arguments only work with single-device/multiple-device GPU modules or CPU "
