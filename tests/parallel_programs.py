@@ -155,7 +155,7 @@ def saved():
     from torchlike.distributed import checkpoint
     from torchlike.distributed.fsdp import fully_shard
 
-    folder = os.path.join(os.environ["TEST_FOLDER"], "checkpoint")
+    folder = os.environ["TEST_FOLDER"] + "/checkpoint"
     net = fully_shard(build(torch.float64, seed=3))
     kept = [each.full_tensor().clone() for each in net.parameters()]
     checkpoint.save({"net": net.state_dict()}, checkpoint_id=folder)

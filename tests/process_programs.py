@@ -14,7 +14,9 @@ import numpy as np
 import torchlike as torch
 from torchlike import distributed as dist
 
-DTYPES = "float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 uint16 uint32 uint64 bool complex64 complex128".split()
+DTYPES = (
+    "float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 uint16 uint32 uint64 bool complex64 complex128"
+).split()
 REDUCTIONS = ("sum", "avg", "product", "min", "max")
 TIMEOUT = float(os.environ.get("TEST_TIMEOUT", "30"))
 

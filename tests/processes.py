@@ -37,7 +37,10 @@ def free_port():
 
 def _wall():
     """Return the beginning of a command that has a network of its own, with the loopback alone; where it can be had."""
-    if shutil.which("unshare") and not subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
+    if (
+        shutil.which("unshare")
+        and not subprocess.run(["unshare", "-n", "true"], check=False, capture_output=True).returncode
+    ):
         return ["unshare", "-n", "sh", "-c", 'ip link set lo up 2>/dev/null; exec "$@"', "sh"]
     return []
 

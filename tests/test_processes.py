@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from processes import ENGINES, free_port, need, run_processes, start_mpi
@@ -60,12 +61,17 @@ def test_parameters_in_parts_are_trained_and_kept_by_processes(engine, tmp_path)
 def test_the_example_trains_in_two_processes_as_in_one(tmp_path):
     need("mpi")
     sizes = "--steps 20 --batch-size 4 --block 16 --layers 1 --heads 2 --width 16 --sample 5 --mpi".split()
-    program = os.path.join(os.path.dirname(__file__), "..", "examples", "train_gpt.py")
+    program = Path(__file__).parents[1] / "examples" / "train_gpt.py"
     told = []
     for start in ([], start_mpi(2)):
         command = [*start, sys.executable, program, *sizes]
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=100, env={**os.environ, "OMP_NUM_THREADS": "1"}
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
         assert done.returncode == 0, done.stderr
         told.append([float(line.split()[3]) for line in done.stdout.splitlines() if line.startswith("step")])
@@ -91,17 +97,16 @@ def test_a_rank_that_is_killed_is_an_error_with_its_number_at_the_others(engine,
 def _list_left(folder):
     """Return the processes whose command names a folder."""
     deadline = time.monotonic() + 5
-    while left := [pid for pid in filter(str.isdigit, os.listdir("/proc")) if str(folder) in _command_of(pid)]:
+    while left := [each for each in Path("/proc").glob("[0-9]*") if str(folder) in _command_of(each)]:
         if time.monotonic() > deadline:
             break
         time.sleep(0.05)
     return left
 
 
-def _command_of(pid):
+def _command_of(process):
     try:
-        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return (process / "cmdline").read_bytes().decode(errors="replace")
     except OSError:
         return ""
 
@@ -115,7 +120,7 @@ def test_a_rank_that_is_late_is_an_error_when_the_time_is_over(engine, tmp_path)
 def launch(*arguments, **environment):
     command = [sys.executable, "-m", "torchlike.distributed.run", *map(str, arguments)]
     given = {**os.environ, "OMP_NUM_THREADS": "1", **environment}
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=given)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=given)
 
 
 TELL = """
@@ -154,7 +159,7 @@ def test_a_launcher_refuses_several_machines():
 
 def test_launched_processes_train_together(tmp_path):
     need("gloo")
-    program = os.path.join(os.path.dirname(__file__), "process_programs.py")
+    program = Path(__file__).with_name("process_programs.py")
     port = free_port()
     done = launch("--nproc-per-node=2", "--master-port", port, program, tmp_path, "ddp", TEST_BACKEND="gloo")
     assert done.returncode == 0 and (tmp_path / "1").exists(), done.stderr

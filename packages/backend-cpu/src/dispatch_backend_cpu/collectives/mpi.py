@@ -15,6 +15,7 @@ from functools import partial
 from time import monotonic, sleep
 from typing import Any, Final
 
+import numpy as np
 from mpi4py import MPI
 
 from dispatch_aten.collectives import (
@@ -195,4 +196,4 @@ class MpiConnection(Connection):
 
 def _as_bytes(array: Array) -> list[Any]:
     """Return the memory of an array, whatever its numbers are."""
-    return [memoryview(array.reshape(-1).view("u1")), MPI.BYTE]
+    return [array.reshape(-1).view(np.uint8), MPI.BYTE]

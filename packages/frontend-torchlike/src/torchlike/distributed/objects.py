@@ -1,4 +1,4 @@
-"""Objects between processes, as bytes of ``pickle``, and a barrier that tells who is late (source: ``torch.distributed``)."""
+"""Objects between processes, by ``pickle``, and a barrier that tells who is late (source: ``torch.distributed``)."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _check_length(name: str, objects: Any, group: ProcessGroup) -> None:
 def monitored_barrier(
     group: Any = None, timeout: timedelta | float | None = None, wait_all_ranks: bool = False
 ) -> None:
-    """Wait until all ranks have come here. Raises ``CollectiveError`` with the first rank that is late; or with all of them."""
+    """Wait until all ranks have come here. Raises ``CollectiveError`` with the first rank that is late, or with all."""
     found = find_group("monitored_barrier", group)
     if found.size == 1:
         return
@@ -148,7 +148,8 @@ def monitored_barrier(
                 break
     told = ""
     if late:
-        told = f"Rank{'s' * (len(late) > 1)} {', '.join(map(str, late))} failed to pass monitoredBarrier in {seconds * 1000:.0f} ms"
+        names = f"Rank{'s' * (len(late) > 1)} {', '.join(map(str, late))}"
+        told = f"{names} failed to pass monitoredBarrier in {seconds * 1000:.0f} ms"
     found.store.set(f"{key}/done", told.encode())
     if told:
         raise CollectiveError(told)

@@ -101,7 +101,7 @@ def _run(command: Sequence[str], shared: Mapping[str, str], size: int) -> int:
             failed = next((rank for rank, each in enumerate(states) if each), None)
             if failed is not None:
                 status = states[failed] or 0
-                print(f"rank {failed} of {size} has failed with exit status {status}", file=sys.stderr)
+                sys.stderr.write(f"rank {failed} of {size} has failed with exit status {status}\n")
                 return status if status > 0 else 128 - status
             if None not in states:
                 return 0

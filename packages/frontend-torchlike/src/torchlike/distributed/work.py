@@ -37,8 +37,8 @@ class Work:
     def wait(self, timeout: timedelta | float | None = None) -> bool:
         """Make work that is queued from now on wait for the collective.
 
-        With a timeout the program itself waits, and on a device without streams. Raises ``CollectiveError`` where it is over, ``RankLostError`` where a
-        rank is gone.
+        With a timeout the program itself waits, and on a device without streams. Raises ``CollectiveError`` where it is
+        over, ``RankLostError`` where a rank is gone.
         """
         if self._event is None and self._left is None:
             return True

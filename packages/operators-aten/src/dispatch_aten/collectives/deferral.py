@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 __all__ = ["Deferral", "after", "current_deferral"]
 
@@ -29,7 +29,7 @@ class Deferral:
         self._steps: deque[tuple[Callable[[], bool], Callable[[], object]]] = deque()
         self._error: BaseException | None = None
 
-    def __enter__(self) -> Deferral:
+    def __enter__(self) -> Self:
         """Make it the thread's."""
         self._before = current_deferral()
         _thread.current = self

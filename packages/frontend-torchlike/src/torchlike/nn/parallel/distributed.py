@@ -19,12 +19,12 @@ class DistributedDataParallel(Module):
 
     The parameters and buffers are rank 0's at first, and its buffers are given to all before each call unless
     ``broadcast_buffers`` is False. Gradients go in buckets of ``bucket_cap_mb``, each as soon as it is complete. With
-    ``find_unused_parameters`` some parameters may have no part in a loss. The group is ``process_group``, that of a mesh with
-    one dimension, or that of all processes. The names in ``state_dict()`` begin with ``module.``.
+    ``find_unused_parameters`` some parameters may have no part in a loss. The group is ``process_group``, that of a mesh
+    with one dimension, or that of all processes. The names in ``state_dict()`` begin with ``module.``.
 
     Raises ``RuntimeError`` where no parameter needs a gradient or the processes have other parameters, and at the call
-    behind a ``backward`` that left parameters out; ``ValueError`` for ``device_ids``, parameters on several types of devices,
-    and without a group.
+    behind a ``backward`` that left parameters out; ``ValueError`` for ``device_ids``, parameters on several types of
+    devices, and without a group.
 
     >>> import torchlike
     >>> torchlike.distributed.init_process_group("gloo", rank=0, world_size=1)

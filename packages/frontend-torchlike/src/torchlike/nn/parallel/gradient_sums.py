@@ -40,19 +40,20 @@ def find_process_group(process_group: Any, device_mesh: Any) -> Any:
 
 
 def find_device_type(module: Module, device_ids: Any, output_device: Any) -> str:
-    """Return the type of the parameters' devices. Raises ``ValueError`` for several, and for devices of the caller's on cpu."""
+    """Return the type of the parameters' devices. Raises ``ValueError`` for several, and for ``device_ids`` on cpu."""
     needed = [each for each in module.parameters() if each.requires_grad]
     if not needed:
         raise RuntimeError(f"{_NAME} is not needed when a module doesn't have any parameters that require a gradient.")
     types = sorted({each.device.type for each in module.parameters()})
     if len(types) != 1:
         raise ValueError(
-            f"{_NAME}'s input module must be on the same type of devices, but input module parameters locate in {types}."
+            f"{_NAME}'s input module must be on the same type of devices, but "
+            f"input module parameters locate in {types}."
         )
     if (device_ids or output_device) and types == ["cpu"]:
         raise ValueError(
-            f"{_NAME} device_ids and output_device arguments only work with single-device/multiple-device GPU modules or CPU "
-            f"modules, but got device_ids {device_ids}, output_device {output_device}, and module parameters {set(types)}."
+            f"{_NAME} device_ids and output_device arguments only work with single-device/multiple-device GPU modules or "
+            f"CPU modules, but got device_ids {device_ids}, output_device {output_device}, and module parameters {set(types)}."
         )
     return types[0]
 
@@ -128,8 +129,8 @@ class GradientSums:
         if is_grad_enabled() and self.syncs and self._is_pending and self._begun:
             missing = sorted(self._names[each] for bucket in self._buckets for each in bucket.waits_for)
             raise RuntimeError(
-                "Expected to have finished reduction in the prior iteration before starting a new one: backward has found no "
-                f"gradient for {', '.join(missing)}\nHint: find_unused_parameters=True allows it; or let all outputs of "
+                "Expected to have finished reduction in the prior iteration before starting a new one: backward has found "
+                f"no gradient for {', '.join(missing)}\nHint: find_unused_parameters=True allows it; or let all outputs of "
                 "forward take part in the loss"
             )
         if self._syncs_buffers and self._buffers:
