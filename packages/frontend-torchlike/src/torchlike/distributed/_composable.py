@@ -35,7 +35,7 @@ def replicate(
 
 
 def _average(module: Module, ignored_modules: Iterable[Module], **options: Any) -> Module:
-    """Let backward average the gradients of a module over the processes of a group."""
+    """Make backward average the gradients of a module over the processes of a group."""
     from ..nn.parallel.gradient_sums import GradientSums, find_process_group
 
     left_out = {id(each) for one in ignored_modules for each in (*one.parameters(), *one.buffers())}
