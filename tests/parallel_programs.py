@@ -61,7 +61,7 @@ class Branches(nn.Module):
         return self.parts[part](self.first(x))
 
 
-def unused():
+def leave_out():
     """Return the gradients of a module with unused parts, and the error without ``find_unused_parameters``."""
     rank = min(dist.get_rank(), 1)
     net = DistributedDataParallel(Branches(), find_unused_parameters=True)
@@ -76,7 +76,7 @@ def unused():
     return grads, None
 
 
-def synced():
+def synchronize():
     """Return whether buffers, `no_sync` and tied weights do as they must."""
     rank, size = dist.get_rank(), dist.get_world_size()
     net = DistributedDataParallel(nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)))
@@ -106,7 +106,7 @@ def synced():
     return found
 
 
-def replicated():
+def replicate_module():
     """Return whether `replicate` averages gradients of the module itself."""
     from torchlike.distributed._composable import replicate
 
@@ -116,7 +116,7 @@ def replicated():
     return [list(net.state_dict()), net.weight.grad.item() == (size + 1) / 2]
 
 
-def sampled():
+def sample():
     """Return the difference of an epoch with `DistributedSampler` from one of one process."""
     data = TensorDataset(torch.arange(24.0).reshape(12, 2) / 24, torch.arange(12) % 10)
     sampler = DistributedSampler(data, shuffle=False)
@@ -132,7 +132,7 @@ def other_parameters():
     return None
 
 
-def sharded():
+def shard():
     """Return the greatest differences between training with `fully_shard` and in one process, and what lies here."""
     from torchlike.distributed.fsdp import fully_shard
 
@@ -148,7 +148,7 @@ def sharded():
     return found, list(net[0].weight.to_local().shape)
 
 
-def saved():
+def save_and_load():
     """Return whether a sharded network goes on as it was from a checkpoint, which another one reads."""
     import os
 

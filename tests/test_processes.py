@@ -37,25 +37,25 @@ def test_collectives_give_the_numbers_of_numpy(engine, size, tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_training_in_processes_is_that_in_one(engine, tmp_path):
-    names = ["ddp", "unused", "synced", "replicated", "other_parameters", "sampled"]
+    names = ["ddp", "leave_out", "synchronize", "replicate_module", "other_parameters", "sample"]
     found = run_all(engine, 2, tmp_path, *names)
     for each in found:
         assert all(value < (1e-5 if "32" in name else 1e-12) for name, value in each["ddp"].items()), each["ddp"]
-        grads, error = each["unused"]
+        grads, error = each["leave_out"]
         assert grads == [[0.5], [0.5], None]
         assert "finished reduction in the prior iteration" in error and "parts.1.weight" in error
-        assert all(each["synced"]) and each["replicated"] == [["weight"], True]
+        assert all(each["synchronize"]) and each["replicate_module"] == [["weight"], True]
         assert "rank 1 ['weight', [3, 2]" in each["other_parameters"]
-    assert [each["sampled"] for each in found] == [[0, 0, 2, 4, 6, 8], [1, 1, 3, 5, 7, 9]]
+    assert [each["sample"] for each in found] == [[0, 0, 2, 4, 6, 8], [1, 1, 3, 5, 7, 9]]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_parameters_in_parts_are_trained_and_kept_by_processes(engine, tmp_path):
-    found = run_all(engine, 2, tmp_path, "sharded", "saved", TEST_FOLDER=str(tmp_path))
+    found = run_all(engine, 2, tmp_path, "shard", "save_and_load", TEST_FOLDER=str(tmp_path))
     for each in found:
-        differences, shape = each["sharded"]
+        differences, shape = each["shard"]
         assert all(value < (1e-5 if "32" in name else 1e-12) for name, value in differences.items()), differences
-        assert shape == [8, 6] and each["saved"] == [True, True]
+        assert shape == [8, 6] and each["save_and_load"] == [True, True]
 
 
 def test_the_example_trains_in_two_processes_as_in_one(tmp_path):
@@ -83,13 +83,13 @@ def test_the_example_trains_in_two_processes_as_in_one(tmp_path):
 def test_a_rank_that_is_killed_is_an_error_with_its_number_at_the_others(engine, victim, place, tmp_path):
     limit = 10
     environment = {"TEST_VICTIM": str(victim), "TEST_AFTER": str(place), "TEST_TIMEOUT": str(limit)}
-    found, _, said = run_processes(engine, 3, tmp_path, "killed", **environment)
+    found, _, said = run_processes(engine, 3, tmp_path, "kill_one", **environment)
     for rank, each in enumerate(found):
         if rank == victim:
             assert each is None
         else:
             assert each is not None, "\n".join(said)
-            name, lost, seconds = each["killed"]
+            name, lost, seconds = each["kill_one"]
             assert (name, lost) == ("RankLostError", [victim]) and seconds < limit, each
     assert not _list_left(tmp_path)
 

@@ -83,7 +83,7 @@ class _Thread:
         return made
 
     def end(self) -> None:
-        """End the thread behind what it was given."""
+        """End the thread once its functions have run."""
         self._queue.put(None)
 
     def _work(self) -> None:

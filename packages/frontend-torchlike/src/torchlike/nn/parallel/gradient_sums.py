@@ -53,7 +53,8 @@ def find_device_type(module: Module, device_ids: Any, output_device: Any) -> str
     if (device_ids or output_device) and types == ["cpu"]:
         raise ValueError(
             f"{_NAME} device_ids and output_device arguments only work with single-device/multiple-device GPU modules or "
-            f"CPU modules, but got device_ids {device_ids}, output_device {output_device}, and module parameters {set(types)}."
+            f"CPU modules, but got device_ids {device_ids}, output_device {output_device}, "
+            f"and module parameters {set(types)}."
         )
     return types[0]
 
