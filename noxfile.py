@@ -434,6 +434,14 @@ def arrays(session: nox.Session) -> None:
     _pytest(session, OF_LIBRARIES, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, *crossing)
 
 
+@nox.session(requires=["wheels"], name="distributed")
+def run_processes(session: nox.Session) -> None:
+    """Run the tests of processes that exchange tensors, by MPI and by the gloo inside XLA."""
+    _install_wheels(session, "distributed")
+    # Each test has up to three processes.
+    session.run("pytest", "-q", "--numprocesses=2", "tests/test_processes.py", *session.posargs)
+
+
 @nox.session(requires=["wheels"])
 def opencl(session: nox.Session) -> None:
     """Run the tests of the device over OpenCL, on this processor, and verify a tenth, drawn with the day as the seed.

@@ -4,6 +4,7 @@
     python examples/train_gpt.py --checkpoint gpt.pt               # also saves every 100 steps
     python examples/train_gpt.py --checkpoint gpt.pt --resume      # goes on where the file ends
     python examples/train_gpt.py --mesh 8                          # on 8 devices of JAX: batches and weights in 8 parts
+    mpirun -n 2 python examples/train_gpt.py --mpi                 # two processes, each with half of every batch
 
 The same file runs under torch, with torchlike's modules in place of torch's.
 """
@@ -20,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import torchlike
-from torchlike import Tensor, nn
+from torchlike import Tensor, distributed, nn
 from torchlike.distributed.fsdp import fully_shard
 from torchlike.distributed.tensor import DeviceMesh, Shard, distribute_tensor, init_device_mesh
 from torchlike.nn import functional as F  # noqa: N812  # torch's own abbreviation
+from torchlike.nn.parallel import DistributedDataParallel
 from torchlike.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
-from torchlike.utils.data import DataLoader, Dataset
+from torchlike.utils.data import DataLoader, Dataset, DistributedSampler
 
 TEXT = Path(__file__).with_name("data") / "tinyshakespeare.txt"
 
@@ -37,6 +39,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--device", default="cpu", help="cpu (default) or any installed plugin's")
     parser.add_argument(
         "--mesh", type=int, default=0, metavar="N", help="train on N devices of JAX, virtual ones on a CPU"
+    )
+    parser.add_argument(
+        "--mpi", action="store_true", help="train in the processes of mpirun, or of a launcher, together"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the weights, the order and the sample (default: 0)")
     parser.add_argument("--checkpoint", type=Path, help="save the state of the training to this file")
@@ -66,6 +71,8 @@ def parse_arguments() -> argparse.Namespace:
             parser.error(
                 f"argument --mesh: a batch of {arguments.batch_size} is not cut in {arguments.mesh} equal parts"
             )
+    if arguments.mpi and arguments.batch_size % make_group():
+        parser.error(f"argument --mpi: a batch of {arguments.batch_size} has no equal parts for all processes")
     if arguments.resume and (arguments.checkpoint is None or not arguments.checkpoint.exists()):
         parser.error("argument --resume: needs --checkpoint FILE, and that file")
     return arguments
@@ -182,6 +189,14 @@ def make_mesh(count: int) -> DeviceMesh | None:
     return init_device_mesh("jax", (count,))
 
 
+def make_group() -> int:
+    """Make the group of all processes, which may be this one alone; return their number."""
+    count = int(os.environ.get("OMPI_COMM_WORLD_SIZE", os.environ.get("WORLD_SIZE", "1")))
+    alone = {"rank": 0, "world_size": 1} if count == 1 else {}
+    distributed.init_process_group(**alone)
+    return count
+
+
 def batches(data: Windows, arguments: argparse.Namespace, start: int) -> Iterator[tuple[int, Tensor, Tensor]]:
     """Yield the numbers of the steps from ``start`` on, each with its batch, in an order that depends on the seed alone."""
     epoch_length = len(data) // arguments.batch_size
@@ -190,7 +205,13 @@ def batches(data: Windows, arguments: argparse.Namespace, start: int) -> Iterato
     while step < end:
         order = torchlike.Generator()
         order.manual_seed(arguments.seed + step // epoch_length)
-        loader = DataLoader(data, arguments.batch_size, shuffle=True, drop_last=True, generator=order)
+        if arguments.mpi:
+            sampler = DistributedSampler(data, seed=arguments.seed, drop_last=True)
+            sampler.set_epoch(step // epoch_length)
+            own = arguments.batch_size // distributed.get_world_size()
+            loader = DataLoader(data, own, sampler=sampler, drop_last=True)
+        else:
+            loader = DataLoader(data, arguments.batch_size, shuffle=True, drop_last=True, generator=order)
         for inputs, targets in loader:
             if step >= end:
                 return
@@ -213,6 +234,8 @@ def train(arguments: argparse.Namespace) -> None:
     model = GPT(len(alphabet), arguments.block, arguments.layers, arguments.heads, arguments.width).to(arguments.device)
     if mesh is not None:
         fully_shard(model, mesh=mesh)
+    trained = DistributedDataParallel(model) if arguments.mpi else model
+    tells = not arguments.mpi or distributed.get_rank() == 0
     optimizer, schedule = make_optimizer(model, arguments.steps)
     start = 0
     if arguments.resume:
@@ -221,12 +244,14 @@ def train(arguments: argparse.Namespace) -> None:
         optimizer.load_state_dict(state["optimizer"])
         schedule.load_state_dict(state["schedule"])
         start = state["step"]
+    if arguments.resume and tells:
         print(f"resumed at step {start}")
-    print(f"{sum(each.numel() for each in model.parameters()):,} parameters, {len(alphabet)} characters")
+    if tells:
+        print(f"{sum(each.numel() for each in model.parameters()):,} parameters, {len(alphabet)} characters")
     begin = time.perf_counter()
     for step, *pair in batches(data, arguments, start):
         inputs, targets = pair if mesh is None else (distribute_tensor(each, mesh, [Shard(0)]) for each in pair)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
+        loss = F.cross_entropy(trained(inputs).flatten(0, 1), targets.flatten())
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -234,12 +259,19 @@ def train(arguments: argparse.Namespace) -> None:
         schedule.step()
         done = step + 1
         is_last = done in (arguments.steps, arguments.until)
-        if done % 10 == 0 or is_last:
+        if arguments.mpi and (done % 10 == 0 or is_last):
+            loss = loss.detach()
+            distributed.all_reduce(loss, distributed.ReduceOp.AVG)
+        if tells and (done % 10 == 0 or is_last):
             print(f"step {done} loss {loss.item():.6f} rate {schedule.get_last_lr()[0]:.6f}", flush=True)
-        if arguments.checkpoint is not None and (done % arguments.save_every == 0 or is_last):
+        if tells and arguments.checkpoint is not None and (done % arguments.save_every == 0 or is_last):
             parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
             saved = {name: part.state_dict() for name, part in parts.items()}
             torchlike.save({**saved, "step": done, "alphabet": "".join(alphabet)}, arguments.checkpoint)
+    if arguments.mpi:
+        distributed.destroy_process_group()
+    if not tells:
+        return
     print(f"trained for {time.perf_counter() - begin:.1f} s; held-out loss {evaluate(model, held_out, arguments):.4f}")
     model.eval()
     prompt = torchlike.zeros((1, 1), dtype=torchlike.int64, device=arguments.device)

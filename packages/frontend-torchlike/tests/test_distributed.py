@@ -11,6 +11,7 @@ import torchlike
 from dispatch_core.runtime import DeviceInterface
 from torchlike import distributed
 from torchlike.distributed import process_groups
+from torchlike.nn.parallel import DistributedDataParallel
 from torchlike.utils.data import DistributedSampler
 
 VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -100,11 +101,56 @@ def test_what_one_process_cannot_do_is_refused(group):
         (lambda: distributed.all_to_all([x], []), "0 tensors for 1 ranks"),
         (lambda: distributed.scatter(x), "no tensors for 1 ranks"),
         (lambda: distributed.all_to_all_single(x, x, [1], [2]), "are not those of 2"),
-        (lambda: distributed.all_gather_object([x], x), "processes exchange tensors here, and no objects"),
+        (lambda: distributed.all_gather_object([], x), "0 places for 1 ranks"),
+        (lambda: distributed.scatter_object_list([None], [x, x]), "2 places for 1 ranks"),
         (lambda: distributed.init_process_group("gloo", rank=0, world_size=1), "twice"),
     ):
         with pytest.raises(RuntimeError, match=words):
             call()
+
+
+def test_objects_go_through_a_group_of_one_process(group):
+    listed, sent, taken, into = [None], [{"a": 1}, "b"], [None], [None]
+    distributed.all_gather_object(listed, {"rank": 0})
+    distributed.broadcast_object_list(sent, src=0)
+    distributed.gather_object("c", taken)
+    distributed.scatter_object_list(into, ["d"])
+    distributed.monitored_barrier()
+    assert (listed, sent, taken, into) == ([{"rank": 0}], [{"a": 1}, "b"], ["c"], ["d"])
+    with pytest.raises(ValueError, match="list of size at least 1"):
+        distributed.scatter_object_list([], ["d"])
+
+
+def test_a_module_is_trained_by_a_group_of_one_process(group):
+    net = DistributedDataParallel(torchlike.nn.Linear(2, 1))
+    net(torchlike.ones(3, 2)).sum().backward()
+    assert net.module.weight.grad.tolist() == [[3, 3]] and list(net.state_dict()) == ["module.weight", "module.bias"]
+    net.load_state_dict(net.state_dict())
+    with net.no_sync():
+        net(torchlike.ones(3, 2)).sum().backward()
+    net(torchlike.ones(3, 2)).sum().backward()
+    assert net.module.bias.grad.tolist() == [9] and net.require_backward_grad_sync
+
+
+def test_modules_that_cannot_be_trained_together_are_refused(group):
+    for make, kind, words in (
+        (
+            lambda: DistributedDataParallel(torchlike.nn.ReLU()),
+            RuntimeError,
+            "is not needed when a module doesn't have",
+        ),
+        (lambda: DistributedDataParallel(torchlike.nn.Linear(1, 1), [0]), ValueError, "device_ids and output_device"),
+        (
+            lambda: DistributedDataParallel(torchlike.nn.Linear(1, 1), process_group=group, device_mesh=1),
+            RuntimeError,
+            "Cannot specify both process_group and device_mesh",
+        ),
+    ):
+        with pytest.raises(kind, match=words):
+            make()
+    distributed.destroy_process_group()
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        DistributedDataParallel(torchlike.nn.Linear(1, 1))
 
 
 def test_a_sampler_asks_the_group(group):
@@ -127,10 +173,12 @@ def test_the_environment_tells_the_place_of_a_process(monkeypatch):
     assert distributed.group.WORLD is None
 
 
-def test_backends_without_collectives_are_refused_for_several_processes():
+def test_backends_whose_library_is_missing_say_what_to_install(monkeypatch):
+    monkeypatch.setattr("dispatch_backend_cpu.collectives.part.find_spec", lambda name: None)
     for backend in ("gloo", "mpi", "cpu"):
         with pytest.raises(
-            RuntimeError, match=f"do not communicate here by '{backend}'(.|\n)*Hint: run the program in one"
+            RuntimeError,
+            match=rf"do not communicate here by '{backend}': (.|\n)*Hint: (.|\n)*backend-cpu\[mpi\](.|\n)*one process",
         ):
             distributed.init_process_group(backend, init_method="tcp://127.0.0.1:1", rank=0, world_size=2)
     with pytest.raises(ValueError, match="needs a host, a port, a rank"):
@@ -192,9 +240,9 @@ def _without_npu():
 
 def test_the_error_for_another_backend_names_those_that_there_are(acme):
     for method in (None, "tcp://127.0.0.1:1"):
-        with pytest.raises(RuntimeError, match=r"by 'gloo'(.|\n)*'accl' between tensors on acme"):
-            distributed.init_process_group("gloo", rank=0, world_size=2, init_method=method)
-    assert not process_groups._has_collectives("other", "acme")
+        with pytest.raises(RuntimeError, match=r"by 'nccl'(.|\n)*'accl' between tensors on acme"):
+            distributed.init_process_group("nccl", rank=0, world_size=2, init_method=method)
+    assert process_groups._find_collectives("other", "acme") is None
 
 
 def test_a_group_without_a_backend_says_what_is_missing(monkeypatch):

@@ -45,7 +45,6 @@ print("ANSWERS" + json.dumps(["yes" if is_yes(*each) else "no" for each in json.
 #: Questions that torchlike answers otherwise than torch, with the reason.
 DIFFERENT = {
     "ask torch.backends.mkldnn.is_available": "there is no such library; kornia asks for its bfloat16",
-    "ask torch.distributed.is_available": "a program is one process here",
     "hasattr torch._grouped_mm": "it computes, and is not there; transformers loops",
     "hasattr torch.backends.fp32_precision": "a setting of GPUs; transformers sets the older ones",
     "hasattr torch.distributed.tensor.placement_types.Shard._local_shard_size_and_offset": "tensors are not sharded",

@@ -62,6 +62,14 @@ def dispatch_plan(program: Program) -> Iterable[PlannedStep]:
 
 
 @dc.hookimpl
+def dispatch_device_interface() -> dc.DeviceInterface:
+    """Return the collectives, the one part that the cpu has."""
+    from .collectives import Collectives  # most programs are one process
+
+    return dc.DeviceInterface(collectives=Collectives())
+
+
+@dc.hookimpl
 def dispatch_is_available() -> dc.Availability:
     """Return that it is, as every machine has a cpu."""
     return dc.Availability(ok=True)

@@ -44,7 +44,7 @@ GROUPS: Final = {
     "memory": (("stats",), ("info", "reset_accumulated", "reset_peaks")),
     "collectives": (
         ("all_gather", "all_reduce", "broadcast", "connect", "exchange", "reduce_scatter"),
-        ("barrier", "check", "close"),
+        ("barrier", "check", "close", "find_missing", "find_place", "open_store"),
     ),
     "placements": (("count", "find", "from_local", "meet", "parts", "place", "process", "to_local"), ()),
 }
@@ -96,7 +96,9 @@ class DeviceInterface:
       stream and return ``into``, or a new array where that is None, as on devices whose arrays cannot be written to.
       ``exchange(connection, sends, receives)`` takes arrays with the ranks that they go to and come from, all at once, and
       returns those received. ``close(connection)``, ``barrier(connection)`` and ``check(connection)``, which raises an
-      error that has come in, may be left out.
+      error that has come in, may be left out, and so may ``find_missing(backend)``, which returns None, or why there can be
+      no group and a hint, ``find_place()``, the rank and the number of processes as a launcher of the library's own tells
+      them, or None, and ``open_store(timeout)``, a store of those processes.
     * ``placements``: an object or module for arrays that lie on several devices of the process. ``count()`` is the number of
       devices that a mesh may have, of all processes; ``find(array)`` returns the mesh
       (``dispatch_aten.placements.DeviceMesh``) and its placements there, or None for an array on one device;

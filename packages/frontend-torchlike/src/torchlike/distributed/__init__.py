@@ -1,7 +1,7 @@
 """Processes that work together (source: ``torch.distributed``).
 
 A program makes a group of them by ``init_process_group``. One process is a group with every backend; several exchange data
-by the ``collectives`` of a device (``hccl``). All else is refused by name.
+by the ``collectives`` of a device: ``mpi`` and ``gloo`` those of the cpu, ``hccl`` those of NPUs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
 
 from .errors import NoProcessGroupError
 
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
         send,
     )
     from .exchanges import all_to_all, all_to_all_single, gather, scatter
+    from .objects import (
+        all_gather_object,
+        broadcast_object_list,
+        gather_object,
+        monitored_barrier,
+        scatter_object_list,
+    )
     from .process_groups import (
         destroy_process_group,
         get_backend,
@@ -54,14 +62,17 @@ __all__ = [
     "Work",
     "all_gather",
     "all_gather_into_tensor",
+    "all_gather_object",
     "all_reduce",
     "all_to_all",
     "all_to_all_single",
     "barrier",
     "batch_isend_irecv",
     "broadcast",
+    "broadcast_object_list",
     "destroy_process_group",
     "gather",
+    "gather_object",
     "get_backend",
     "get_process_group_ranks",
     "get_rank",
@@ -70,15 +81,19 @@ __all__ = [
     "init_process_group",
     "irecv",
     "is_available",
+    "is_gloo_available",
     "is_initialized",
+    "is_mpi_available",
     "is_torchelastic_launched",
     "isend",
+    "monitored_barrier",
     "new_group",
     "recv",
     "reduce",
     "reduce_scatter",
     "reduce_scatter_tensor",
     "scatter",
+    "scatter_object_list",
     "send",
 ]
 
@@ -92,17 +107,16 @@ _MODULES: Final = {
         " reduce_scatter reduce_scatter_tensor send"
     ),
     ".exchanges": "all_to_all all_to_all_single gather scatter",
+    ".objects": "all_gather_object broadcast_object_list gather_object monitored_barrier scatter_object_list",
     ".work": "Work",
     "dispatch_aten.collectives": "ProcessGroup TCPStore",
 }
 _HOMES: Final = {name: module for module, names in _MODULES.items() for name in names.split()}
-#: What a launcher sets for each of several processes.
-_VARIABLES: Final = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
 def is_available() -> bool:
-    """Return whether this process is one of several: a launcher has started it, or it has made a group."""
-    return is_initialized() or all(os.environ.get(name) for name in _VARIABLES)
+    """Return True: a group of one process needs nothing, and `init_process_group` says what a larger one needs."""
+    return True
 
 
 def is_initialized() -> bool:
@@ -112,8 +126,18 @@ def is_initialized() -> bool:
 
 
 def is_torchelastic_launched() -> bool:
-    """Return False."""
-    return False
+    """Return whether `torchlike.distributed.run` has started this process."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def is_mpi_available() -> bool:
+    """Return whether mpi4py is installed."""
+    return find_spec("mpi4py") is not None
+
+
+def is_gloo_available() -> bool:
+    """Return whether JAX is installed, inside of which gloo is, or mpi4py, which stands in for it under ``mpirun``."""
+    return find_spec("jax") is not None or is_mpi_available()
 
 
 def _is_absent() -> bool:
@@ -121,28 +145,7 @@ def _is_absent() -> bool:
     return False
 
 
-is_nccl_available = is_gloo_available = is_mpi_available = is_ucc_available = is_xccl_available = _is_absent
-
-
-def _refuse(name: str) -> Any:
-    def function(*args: Any, **kwargs: Any) -> NoReturn:
-        if is_available():
-            raise NoProcessGroupError(name, *_REASONS[name])
-        raise NoProcessGroupError(name)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Raise ``NoProcessGroupError``: processes do not communicate in this way here."
-    return function
-
-
-_OBJECTS: Final = ("processes exchange tensors here, and no objects", "all_gather and broadcast exchange tensors")
-#: The names of functions that are refused, each with the reason and a hint for one of several processes.
-_REASONS: Final = {
-    "all_gather_object": _OBJECTS,
-    "broadcast_object_list": _OBJECTS,
-    "monitored_barrier": ("no barrier here tells which rank is late", "barrier() has the time limit of its group"),
-}
-globals().update({name: _refuse(name) for name in _REASONS})
+is_nccl_available = is_ucc_available = is_xccl_available = _is_absent
 
 
 class _World(type):

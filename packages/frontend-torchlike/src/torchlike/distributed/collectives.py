@@ -6,10 +6,11 @@ Each is one of the operators of the namespace ``dispatch``. Ranks are those amon
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import dispatch_core as dc
-from dispatch_aten.collectives import ProcessGroup
+from dispatch_aten.collectives import ProcessGroup, after
 from dispatch_aten.collectives import barrier as meet
 
 from ..history.grad_mode import no_grad
@@ -71,7 +72,7 @@ def reduce(
     def run() -> None:
         made = _operators.all_reduce(tensor, op, found)
         if found.rank == root:
-            tensor.copy_(made)
+            after(lambda: tensor.copy_(made))
 
     with no_grad():
         return start(found, [tensor], run, is_async=async_op)
@@ -112,7 +113,7 @@ def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async
     def run() -> None:
         made = _operators.all_gather(tensor.unsqueeze(0), found)
         for into, each in zip(tensor_list, made.unbind(0), strict=True):
-            into.copy_(each)
+            after(partial(into.copy_, each))
 
     with no_grad():
         return start(found, [*tensor_list, tensor], run, is_async=async_op)

@@ -9,8 +9,11 @@ class NoProcessGroupError(RuntimeError, ValueError):
     """A call that needs several processes: torch raises ``ValueError`` where no group of them was initialized."""
 
     def __init__(self, name: str, reason: str = "", hint: str = "") -> None:
-        reason = reason or "processes do not communicate here; run the program in one process"
-        hint = hint or "is_initialized() and is_available() are False here; programs that ask them first do without"
+        reason = reason or "Default process group has not been initialized"
+        hint = hint or (
+            "init_process_group() makes it: of one process with nothing installed, of several by mpirun and "
+            "dispatch-backend-cpu[mpi], or by torchlike.distributed.run and dispatch-backend-cpu[gloo]"
+        )
         super().__init__(f"torch.distributed.{name}: {reason}\nHint: {hint}")
 
 

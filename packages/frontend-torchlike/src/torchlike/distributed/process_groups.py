@@ -1,7 +1,7 @@
 """The group of all processes: how a program makes it, and what it asks of it (source: ``torch.distributed``).
 
 A group of one process needs nothing, whatever its backend is called. The processes of a larger one exchange data by the
-``collectives`` of a device's interface, which a program asks for by the name that these have (``hccl``), or by the device's.
+``collectives`` of a device's interface, which a program asks for by a name that these have (``hccl``), or by the device's.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .errors import NoProcessGroupError
 __all__ = [
     "default_group",
     "destroy_process_group",
+    "find_device",
     "find_group",
     "find_ranks",
     "get_backend",
@@ -42,8 +43,8 @@ _NAME: Final = "init_process_group"
 #: The distribution whose devices are not asked for collectives, as that would import a library for each.
 _WITHOUT_COLLECTIVES: Final = "dispatch-backend-array-api"
 
-#: The group of all processes, and the others with it; each with the numbers of its ranks in that.
-_groups: Final[dict[ProcessGroup, tuple[int, ...]]] = {}
+#: The group of all processes, and the others behind it.
+_groups: Final[list[ProcessGroup]] = []
 _store_is_ours = False
 
 
@@ -58,7 +59,7 @@ def default_group(name: str) -> ProcessGroup:
         if all(os.environ.get(each) for each in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")):
             raise NoProcessGroupError(name, "this process has no group yet", "init_process_group() makes it")
         raise NoProcessGroupError(name)
-    return next(iter(_groups))
+    return _groups[0]
 
 
 def find_group(name: str, group: Any) -> ProcessGroup:
@@ -73,7 +74,7 @@ def find_group(name: str, group: Any) -> ProcessGroup:
 
 def find_ranks(group: ProcessGroup) -> tuple[int, ...]:
     """Return the numbers that the ranks of a group have among all processes."""
-    return _groups[group]
+    return group.ranks
 
 
 def init_process_group(
@@ -98,6 +99,9 @@ def init_process_group(
     name = _backend_name(backend)
     limit = timeout if timeout is not None else _TIMEOUT
     seconds = limit.total_seconds() if isinstance(limit, timedelta) else float(limit)
+    if init_method in (None, "env://") and store is None and world_size != 1:
+        rank, world_size, store = _read_launcher(name, rank, world_size, seconds)
+        _store_is_ours = store is not None
     host, port, rank, world_size = _read_method(name, init_method, rank, world_size, store)
     if not 0 <= rank < world_size:
         raise NoProcessGroupError(
@@ -123,7 +127,7 @@ def init_process_group(
             store.close()
         _store_is_ours = False
         raise
-    _groups[made] = tuple(range(world_size))
+    _groups.append(made)
 
 
 def _group_name(name: str, rank: int, store: Any) -> str:
@@ -154,9 +158,15 @@ def new_group(
     seconds = world.timeout if timeout is None else timeout
     seconds = seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)
     made = ProcessGroup(
-        chosen.index(world.rank), len(chosen), world.store, name, _backend_name(backend) or world.backend, seconds
+        chosen.index(world.rank),
+        len(chosen),
+        world.store,
+        name,
+        _backend_name(backend or world.backend),
+        seconds,
+        chosen,
     )
-    _groups[made] = chosen
+    _groups.append(made)
     return made
 
 
@@ -166,7 +176,7 @@ def destroy_process_group(group: Any = None) -> None:
     found = find_group("destroy_process_group", group)
     world = default_group("destroy_process_group")
     if found is not world:
-        del _groups[found]
+        _groups.remove(found)
         found.close()
         return
     closed = list(_groups)
@@ -216,15 +226,26 @@ def get_process_group_ranks(group: Any = None) -> list[int]:
 
 
 def _backend_name(backend: str | None) -> str:
-    """Return the backend's name; of several (``cpu:gloo,xpu:xccl``) that of a device with collectives."""
+    """Return the backend's name; of several (``cpu:gloo,xpu:xccl``) that of a device with collectives, the cpu's last."""
     if backend is None:
         found, device = _list_backends(), current_accelerator()
         if device is not None and device.type in found:
             return found[device.type]
-        return next(iter(found.values())) if len(found) == 1 else ""
+        others = [name for each, name in found.items() if each != "cpu" and each not in list_accelerators()]
+        return others[0] if len(others) == 1 else found.get("cpu", "")
     pairs = [each.strip().rpartition(":")[::2] for each in str(backend).split(",")]
-    chosen = next((each for device, each in pairs if _has_collectives(each, device)), pairs[0][1])
+    pairs.sort(key=lambda each: each[0].strip() == "cpu")
+    chosen = next((each for device, each in pairs if _find_collectives(each, device)), pairs[0][1])
     return chosen.strip().lower()
+
+
+def _names_of(device: str) -> list[str]:
+    """Return the names of a device's collectives, of which the first is used where none was chosen."""
+    with suppress(dc.DispatchError):  # a plugin that fails
+        found = find_interface(device).collectives
+        if found is not None:
+            return [str(each).lower() for each in getattr(found, "names", [getattr(found, "backend", device)])]
+    return []
 
 
 def _list_backends(*, load: bool = False) -> dict[str, str]:
@@ -235,37 +256,40 @@ def _list_backends(*, load: bool = False) -> dict[str, str]:
         for name, each in dc.backends().items()
         if each.state in states and each.distribution != _WITHOUT_COLLECTIVES
     }
-    found = {}
-    for name in sorted({*names, *list_accelerators()}):
-        with suppress(dc.DispatchError):  # a plugin that fails
-            collectives = find_interface(name).collectives
-            if collectives is not None:
-                found[name] = str(getattr(collectives, "backend", name)).lower()
-    return found
+    return {name: found[0] for name in sorted({*names, *list_accelerators(), "cpu"}) if (found := _names_of(name))}
 
 
-def _has_collectives(backend: str, device: str = "") -> bool:
-    """Return whether a device has collectives of a name, or one of that name has any."""
-    device, backend = device.strip(), backend.strip()
-    if device:
-        if not provides(device) or (found := find_interface(device).collectives) is None:
-            return False
-        return backend.lower() in (str(getattr(found, "backend", device)).lower(), device.lower())
+def _find_collectives(backend: str, device: str = "") -> Any:
+    """Return the collectives of a name, a device's or those of any; None where there are none."""
+    device, backend = device.strip(), backend.strip().lower()
     if not backend:
-        return False
-    if backend.lower() in _list_backends().values():
-        return True
-    if provides(backend):
-        return find_interface(backend).collectives is not None
-    return backend.lower() in _list_backends(load=True).values()
+        return None
+    if device:
+        devices = [device] if provides(device) and backend in (*_names_of(device), device.lower()) else []
+    else:
+        loaded = [each for each in _list_backends() if backend in _names_of(each)]
+        devices = loaded or ([backend] if provides(backend) and _names_of(backend) else [])
+        devices = devices or [each for each in _list_backends(load=True) if backend in _names_of(each)]
+    return find_interface(devices[0]).collectives if devices else None
+
+
+def find_device(backend: str) -> str:
+    """Return the type of the device whose collectives have a name, by default the cpu."""
+    found = _list_backends()
+    return next((each for each in found if backend in (*_names_of(each), each)), "cpu")
 
 
 def _check_engine(backend: str) -> None:
-    """Raise ``NoProcessGroupError`` unless a device has the collectives of a backend."""
-    if _has_collectives(backend):
+    """Raise ``NoProcessGroupError`` unless a device has the collectives of a backend, and they can be used here."""
+    chosen = _find_collectives(backend)
+    missing = chosen.find_missing(backend) if hasattr(chosen, "find_missing") else None
+    if chosen is not None and missing is None:
         return
     found = _list_backends(load=True)
-    others = ", ".join(f"{name!r} between tensors on {device}" for device, name in found.items())
+    others = ", ".join(f"{name!r} between tensors on {device}" for device, name in found.items() if name != backend)
+    if missing is not None:
+        reason = f"processes do not communicate here by {backend!r}: {missing[0]}"
+        raise NoProcessGroupError(_NAME, reason, f"{missing[1]}; or run the program in one process")
     if backend:
         reason = f"processes do not communicate here by {backend!r}"
     elif others:
@@ -277,6 +301,21 @@ def _check_engine(backend: str) -> None:
         reason,
         f"run the program in one process; several do by {others}" if others else "run the program in one process",
     )
+
+
+def _read_launcher(backend: str, rank: int, world_size: int, timeout: float) -> tuple[int, int, Any]:
+    """Return the rank, the number of processes and a store, where a launcher of the backend's own has started them.
+
+    The environment's ``RANK`` and the others count first, and so do the caller's numbers.
+    """
+    chosen = _find_collectives(backend)
+    place = chosen.find_place() if hasattr(chosen, "find_place") else None
+    if place is None or any(os.environ.get(each) for each in ("RANK", "WORLD_SIZE")) or rank >= 0 or world_size > 0:
+        return rank, world_size, None
+    _check_engine(backend)
+    if os.environ.get("MASTER_ADDR") and os.environ.get("MASTER_PORT"):
+        return *place, None
+    return *place, chosen.open_store(timeout)
 
 
 def _read_method(backend: str, method: str | None, rank: int, world_size: int, store: Any) -> tuple[str, int, int, int]:

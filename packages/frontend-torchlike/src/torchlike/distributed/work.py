@@ -8,8 +8,10 @@ from time import monotonic, sleep
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.collectives import CollectiveError, ProcessGroup, RankLostError
+from dispatch_aten.collectives import CollectiveError, Deferral, ProcessGroup, RankLostError
 from dispatch_core.runtime import Stream, current_stream, find_interface
+
+from ..history.grad_mode import no_grad
 
 __all__ = ["Work", "start"]
 
@@ -22,32 +24,45 @@ class Work:
     """A collective that was started: ``wait()`` makes the current stream wait for it, and with a timeout the program."""
 
     def __init__(
-        self, results: Sequence[Any] = (), event: Any = None, device: Any = None, group: ProcessGroup | None = None
+        self,
+        results: Sequence[Any] = (),
+        event: Any = None,
+        device: Any = None,
+        group: ProcessGroup | None = None,
+        left: Deferral | None = None,
     ) -> None:
+        self._left = left
         self._results, self._event, self._device, self._group = list(results), event, device, group
 
     def wait(self, timeout: timedelta | float | None = None) -> bool:
         """Make work that is queued from now on wait for the collective.
 
-        With a timeout the program itself waits. Raises ``CollectiveError`` where it is over, ``RankLostError`` where a
-        rank is gone.
+        With a timeout the program itself waits, and on a device without streams. Raises ``CollectiveError`` where it is
+        over, ``RankLostError`` where a rank is gone.
         """
-        if self._event is None:
+        if self._event is None and self._left is None:
             return True
         if timeout is not None:
             seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else float(timeout)
             deadline = monotonic() + seconds
-            while not self._event.query():
+            while not self.is_completed():
                 if monotonic() >= deadline:
                     raise CollectiveError(f"a collective was not done within {seconds:g} s")
                 if self._group is not None and (lost := self._group.find_lost()):
                     raise RankLostError(lost, "a collective waits for it")
                 sleep(_PAUSE)
-        current_stream(self._device).wait_event(self._event)
+        if self._left is not None:
+            with no_grad():
+                self._left.finish()
+        else:
+            current_stream(self._device).wait_event(self._event)
         return True
 
     def is_completed(self) -> bool:
         """Return whether the collective is done."""
+        if self._left is not None:
+            with no_grad():
+                return self._left.is_done()
         return self._event is None or bool(self._event.query())
 
     def is_success(self) -> bool:
@@ -73,9 +88,13 @@ def start(group: ProcessGroup, tensors: Sequence[Any], run: Callable[[], object]
         return None
     device = dc.device(tensors[0])
     interface = find_interface(device.type)
-    if group.size == 1 or interface.streams is None or interface.events is None:
+    if group.size == 1:
         run()
         return Work(tensors)
+    if interface.streams is None or interface.events is None:
+        with Deferral() as left:
+            run()
+        return Work(tensors, left=left, group=group)
     device = dc.Device(device.type, device.index or 0)
     here: Stream = current_stream(device)
     stream = _streams.get(device)

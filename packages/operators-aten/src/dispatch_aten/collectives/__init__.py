@@ -9,6 +9,7 @@ Importing it defines the operators of the namespace ``dispatch``.
 
 from . import operators  # noqa: F401  # importing it defines the operators
 from .checks import REDUCTIONS
+from .deferral import Deferral, after, current_deferral
 from .errors import CollectiveError, RankLostError, StoreTimeoutError
 from .groups import ProcessGroup, barrier, connection_of, engine_of
 from .store import KEY_VARIABLE, TCPStore
@@ -17,11 +18,14 @@ __all__ = [
     "KEY_VARIABLE",
     "REDUCTIONS",
     "CollectiveError",
+    "Deferral",
     "ProcessGroup",
     "RankLostError",
     "StoreTimeoutError",
     "TCPStore",
+    "after",
     "barrier",
     "connection_of",
+    "current_deferral",
     "engine_of",
 ]

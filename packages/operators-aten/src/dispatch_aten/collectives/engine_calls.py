@@ -12,6 +12,7 @@ from dispatch_core.runtime import note_write, run_at_once
 
 from ..dtypes import ScalarType
 from ..errors import OperatorError
+from .deferral import after
 from .engine_results import check_list, check_made, check_written
 from .groups import ProcessGroup, connection_of
 
@@ -93,7 +94,8 @@ class EngineCalls:
         if into is None:
             return result
         if not is_dense(into):
-            _aten.copy_(as_numbers(into), as_numbers(_aten.view(result, list(dc.shape(into)))))
+            made = as_numbers(_aten.view(result, list(dc.shape(into))))
+            after(lambda: _aten.copy_(as_numbers(into), made))
         return into
 
     def check_exchanged(self, found: object, numbers: Sequence[Any]) -> Sequence[Any]:
@@ -127,7 +129,7 @@ def reduce(name: str, group: ProcessGroup, array: Any, op: str, shape: Sequence[
         return found
     if not exchange.is_mutable:
         return _aten.div(found, group.size)
-    _aten.div_(as_numbers(found), group.size)
+    after(lambda: _aten.div_(as_numbers(found), group.size))
     return found
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import monotonic, sleep
 from typing import Any, Final
 
@@ -21,8 +22,8 @@ class ProcessGroup:
     """Processes with a number each: the ``rank`` of this one, and their number, ``size``.
 
     ``store`` is a `TCPStore`, or anything with its methods, of all of them; a group of one process needs none. ``name`` is
-    the same in all processes and of no other group, ``backend`` the library's name where a program has asked for one, and
-    ``timeout`` how many seconds the processes wait for each other.
+    the same in all processes and of no other group, ``backend`` the library's name where a program has asked for one,
+    ``timeout`` how many seconds the processes wait for each other, and ``ranks`` the numbers of the group's ranks among all.
 
     >>> alone = ProcessGroup()
     >>> alone.rank, alone.size, alone.share("port", lambda: b"29500")
@@ -37,6 +38,7 @@ class ProcessGroup:
         name: str = "default",
         backend: str = "",
         timeout: float = 300.0,
+        ranks: Iterable[int] | None = None,
     ) -> None:
         if not 0 <= rank < size:
             raise CollectiveError(f"there is no rank {rank} in a group of {size}")
@@ -44,10 +46,12 @@ class ProcessGroup:
             raise CollectiveError("the processes of a group find each other by a store, and none was given")
         self.rank, self.size, self.store, self.name = rank, size, store, name
         self.backend, self.timeout = backend, timeout
+        self.ranks = tuple(range(size) if ranks is None else ranks)
         self._lock = threading.RLock()
         #: Device → its engine, and what that has opened for the group; None once the group was closed.
         self._connections: dict[dc.Device, tuple[Any, Any]] | None = {}
-        self._shared = 0
+        #: The numbers of keys; the thread in which an engine connects draws them, too, while `_lock` is held.
+        self._shared = itertools.count(1)
 
     def share(self, what: str, make: Callable[[], bytes]) -> bytes:
         """Return the bytes that rank 0 makes: its function is called, the others wait for it.
@@ -69,6 +73,14 @@ class ProcessGroup:
             raise
         self.store.set(key, b"+" + made)
         return made
+
+    def gather(self, what: str, data: bytes) -> list[bytes]:
+        """Return the bytes of all ranks, in their order; all call this in the same order. Raises as the store does."""
+        if self.store is None:
+            return [data]
+        key = self._next_key(what)
+        self.store.set(f"{key}/{self.rank}", data)
+        return [self.store.get(f"{key}/{each}", self.timeout) for each in range(self.size)]
 
     def meet(self, what: str = "meeting") -> None:
         """Wait until all ranks have come here. Raises as the store does, for a rank that is gone, and when time is over."""
@@ -99,9 +111,7 @@ class ProcessGroup:
                 engine.close(connection)
 
     def _next_key(self, what: str) -> str:
-        with self._lock:
-            self._shared += 1
-            return f"{self.name}/{self._shared}/{what}"
+        return f"{self.name}/{next(self._shared)}/{what}"
 
     def __repr__(self) -> str:
         return f"ProcessGroup(rank={self.rank}, size={self.size}, name={self.name!r}, backend={self.backend!r})"

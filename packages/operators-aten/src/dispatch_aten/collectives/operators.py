@@ -12,6 +12,7 @@ Note [Collectives are not recorded]
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import dispatch_core as dc
@@ -29,6 +30,7 @@ from .checks import (
     gathered_shape,
     scattered_shape,
 )
+from .deferral import after
 from .engine_calls import (
     EngineCalls,
     apply_at_once,
@@ -182,7 +184,7 @@ def _exchange(
         found = first.check_exchanged(returned, numbers)
         for array, made in zip(taken, into, strict=True):
             if made is not array:
-                _aten.copy_(as_numbers(array), as_numbers(made))
+                after(partial(_aten.copy_, as_numbers(array), as_numbers(made)))
         if not first.is_mutable:
             found = [from_numbers(each, dc.dtype(x), dc.shape(x)) for each, x in zip(found, taken, strict=True)]
     for tensor, array, each in zip(receives, taken, found, strict=True):

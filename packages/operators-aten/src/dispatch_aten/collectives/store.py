@@ -78,6 +78,7 @@ class TCPStore:
             port = self._server.port
         self.port = port
         self._connection: Any = self._connect(key)
+        self._watched: Any = None
         self._process = os.getpid()
         #: The ranks that the server has told to be gone, at once, as it may be gone itself at the next question.
         self._lost: set[int] = set()
@@ -137,8 +138,8 @@ class TCPStore:
     def enter(self, rank: int) -> None:
         """Tell that this process is a rank, so that the others are told when it ends."""
         self._ask(["enter", check_number("rank", rank, range(2**31))])
-        watch = self._connect(_find_key(self.host))
-        threading.Thread(target=self._watch, args=(watch,), name="store watch", daemon=True).start()
+        self._watched = self._connect(_find_key(self.host))
+        threading.Thread(target=self._watch, args=(self._watched,), name="store watch", daemon=True).start()
 
     def lost_ranks(self) -> tuple[int, ...]:
         """Return the ranks that are gone, rank 0 among them where the master does not answer."""
@@ -166,6 +167,15 @@ class TCPStore:
             with suppress(CollectiveError):
                 self._ask(["leave"], 0)
             self._connection.close()
+        if self._server is not None:
+            self._server.close()
+
+    def abandon(self) -> None:
+        """End as a process that has failed: the others are told that its rank is gone."""
+        for each in (self._connection, self._watched):
+            if each is not None and self._process == os.getpid():
+                with suppress(OSError), socket.socket(fileno=os.dup(each.fileno())) as made:
+                    made.shutdown(socket.SHUT_RDWR)
         if self._server is not None:
             self._server.close()
 

@@ -1,10 +1,11 @@
-"""Wrappers of one module for several devices (source: ``torch.nn.parallel``); here there is one device at a time."""
+"""Wrappers of one module for several devices, and for several processes (source: ``torch.nn.parallel``)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .modules.module import Module
+from ..modules.module import Module
+from .distributed import DistributedDataParallel
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
@@ -23,13 +24,6 @@ class DataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
-
-
-class DistributedDataParallel(DataParallel):
-    """A module whose gradients are averaged over processes: refused with ``RuntimeError``, as there are none here."""
-
-    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError("DistributedDataParallel: processes do not communicate here; train the module itself")
 
 
 def data_parallel(

@@ -1,0 +1,155 @@
+"""Objects between processes, by ``pickle``, and a barrier that tells who is late (source: ``torch.distributed``)."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+
+from dispatch_aten.collectives import CollectiveError, ProcessGroup, RankLostError, StoreTimeoutError
+
+from .collectives import all_gather, all_gather_into_tensor, broadcast, find_position
+from .errors import NoProcessGroupError
+from .process_groups import find_device, find_group
+
+__all__ = [
+    "all_gather_object",
+    "broadcast_object_list",
+    "gather_object",
+    "monitored_barrier",
+    "scatter_object_list",
+]
+
+
+def _pack(value: object, device: Any) -> Any:
+    from .. import frombuffer, uint8
+
+    return frombuffer(bytearray(pickle.dumps(value)), dtype=uint8).to(device)
+
+
+def _unpack(tensor: Any) -> Any:
+    return pickle.loads(tensor.cpu().numpy().tobytes())  # noqa: S301  # of a process that knows the key of the store
+
+
+def _device_of(group: ProcessGroup, device: Any) -> Any:
+    return find_device(group.backend) if device is None else device
+
+
+def _gather(group: ProcessGroup, value: object) -> list[Any]:
+    """Return the objects of all ranks."""
+    from .. import tensor
+
+    device = _device_of(group, None)
+    own = _pack(value, device)
+    counts = [tensor([0], device=device) for _ in range(group.size)]
+    all_gather(counts, tensor([own.numel()], device=device), group)
+    sizes = [int(each) for each in counts]
+    padded, found = own.new_zeros(max(sizes)), own.new_zeros(max(sizes) * group.size)
+    padded[: own.numel()] = own
+    all_gather_into_tensor(found, padded, group)
+    return [_unpack(each[:size]) for each, size in zip(found.split(max(sizes)), sizes, strict=True)]
+
+
+def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
+    """Write the objects of all ranks, which ``pickle`` takes, into a list."""
+    found = find_group("all_gather_object", group)
+    _check_length("all_gather_object", object_list, found)
+    object_list[: found.size] = _gather(found, obj)
+
+
+def gather_object(
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    group_dst: Any = None,
+) -> None:
+    """Write the objects of all ranks into a list of one rank's, by default the first."""
+    found = find_group("gather_object", group)
+    is_root = find_position("gather_object", found, dst, group_dst) == found.rank
+    if not is_root and object_gather_list:
+        raise ValueError("Argument object_gather_list must NOT be specified on non-destination ranks.")
+    if is_root:
+        _check_length("gather_object", object_gather_list, found)
+    made = _gather(found, obj)
+    if is_root and object_gather_list is not None:
+        object_gather_list[: found.size] = made
+
+
+def broadcast_object_list(
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
+) -> None:
+    """Give all ranks the objects of one rank's list."""
+    from .. import tensor
+
+    found = find_group("broadcast_object_list", group)
+    device, root = _device_of(found, device), find_position("broadcast_object_list", found, src, group_src)
+    is_root = root == found.rank
+    packed = _pack(list(object_list), device) if is_root else None
+    count = tensor([0 if packed is None else packed.numel()], device=device)
+    broadcast(count, group=found, group_src=root)
+    if packed is None:
+        packed = count.new_zeros(int(count)).to(_pack(None, device).dtype)
+    broadcast(packed, group=found, group_src=root)
+    if not is_root:
+        object_list[:] = _unpack(packed)
+
+
+def scatter_object_list(
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: Sequence[Any] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    group_src: int | None = None,
+) -> None:
+    """Write one object of a rank's list into the first place of each rank's own."""
+    if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
+        raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
+    found = find_group("scatter_object_list", group)
+    root = find_position("scatter_object_list", found, src, group_src)
+    if root == found.rank:
+        _check_length("scatter_object_list", scatter_object_input_list, found)
+    listed = list(scatter_object_input_list or ()) if root == found.rank else [None] * found.size
+    broadcast_object_list(listed, group=found, group_src=root)
+    scatter_object_output_list[0] = listed[found.rank]
+
+
+def _check_length(name: str, objects: Any, group: ProcessGroup) -> None:
+    if objects is None or len(objects) != group.size:
+        count = "no" if objects is None else len(objects)
+        raise NoProcessGroupError(name, f"{count} places for {group.size} ranks", "give one for each")
+
+
+def monitored_barrier(
+    group: Any = None, timeout: timedelta | float | None = None, wait_all_ranks: bool = False
+) -> None:
+    """Wait until all ranks have come here. Raises ``CollectiveError`` with the first rank that is late, or with all."""
+    found = find_group("monitored_barrier", group)
+    if found.size == 1:
+        return
+    limit = found.timeout if timeout is None else timeout
+    seconds = limit.total_seconds() if isinstance(limit, timedelta) else float(limit)
+    key = found._next_key("monitored barrier")
+    if found.rank:
+        found.store.set(f"{key}/{found.rank}", b"")
+        answer = found.store.get(f"{key}/done", seconds + 1)
+        if answer:
+            raise CollectiveError(answer.decode())
+        return
+    deadline, late = monotonic() + seconds, []
+    for rank in range(1, found.size):
+        try:
+            found.store.get(f"{key}/{rank}", max(deadline - monotonic(), 0))
+        except (StoreTimeoutError, RankLostError):
+            late.append(found.ranks[rank])
+            if not wait_all_ranks:
+                break
+    told = ""
+    if late:
+        names = f"Rank{'s' * (len(late) > 1)} {', '.join(map(str, late))}"
+        told = f"{names} failed to pass monitoredBarrier in {seconds * 1000:.0f} ms"
+    found.store.set(f"{key}/done", told.encode())
+    if told:
+        raise CollectiveError(told)
