@@ -251,10 +251,14 @@ class Compiled:
             for node in self._own:
                 node.run(values)
             return [values[index] for index in self._kept], None
+        known: dict[Any, Check] = {}  # the checks keep their arrays, whose ids are theirs
         for node in self._own:
             with collect_checks() as found:
                 node.run(values)
             for check, is_wrong, value in found:
+                if (key := check.key()) in known:  # of a gradient, whose operator has passed it before
+                    continue
+                known[key] = check
                 word = self._combine(word, is_wrong, self._number(node, check), value)
         return [values[index] for index in self._kept], word
 
@@ -355,7 +359,7 @@ class Compiled:
         arrays = [each for each in given if isinstance(each, jax.Array)]
         if any(each.is_deleted() for each in arrays):
             return False
-        buffers = Counter(each.unsafe_buffer_pointer() for each in arrays)
+        buffers = Counter(_pointer(each) for each in arrays)
         shared = [self._taken.index(index) for index in self.donated]
         shared = [place for place in shared if buffers[given[place].unsafe_buffer_pointer()] > 1]
         for place in shared:
@@ -386,6 +390,12 @@ def write_slice(array: Any, src: Any, dim: int, start: int, end: int, step: int)
     place = jax.lax.broadcasted_iota(jnp.int32, array.shape, dim) - start
     is_inside = (place >= 0) & (place < end - start) & (place % step == 0)
     return jnp.where(is_inside, jax.lax.pad(src, jnp.zeros((), src.dtype), around), array)
+
+
+def _pointer(array: Any) -> int:
+    """Return where an array's first part on this process's devices lies."""
+    found: int = array.addressable_shards[0].data.unsafe_buffer_pointer()
+    return found
 
 
 def _look(value: Value) -> tuple[Any, ...]:
