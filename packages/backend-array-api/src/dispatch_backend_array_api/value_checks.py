@@ -32,6 +32,12 @@ class Check(NamedTuple):
     #: Makes the error from the wrong value.
     error: Callable[[int], Exception]
 
+    def key(self) -> Any:
+        """Return what two checks of one program share if they find the same."""
+        found = self.measure
+        how = (found.func, found.args, *found.keywords.items()) if isinstance(found, partial) else (found,)
+        return how, tuple(map(id, self.arrays))
+
 
 class _State(threading.local):
     #: Whether a kernel runs whose arguments have been checked: those of the operators that compose it are right, too.
@@ -104,6 +110,8 @@ def _apply(library: ArrayLibrary, check: Check) -> None:
 
 # Measures.
 
+_LOWER: Final = (1 << 32) - 1
+
 
 def _find_outside(low: int, high: int, xp: Any, index: Array, *, names_high: bool = False) -> tuple[Any, Any]:
     """Find an index that is not in [low, high): the least one, or the greatest if that is wrong and ``names_high``."""
@@ -117,7 +125,13 @@ def _find_target(classes: int, ignored: int, xp: Any, target: Array) -> tuple[An
     """Find the first target that is neither a class nor ignored."""
     flat = xp.reshape(target, (-1,)).astype(xp.int64)
     wrong = (flat != ignored) & ((flat < 0) | (flat >= classes))
-    return xp.any(wrong), flat[xp.argmax(wrong)]
+    if xp is np:
+        return xp.any(wrong), flat[xp.argmax(wrong)]
+    # In one number of 64 bits, its place and its lower half: several devices reduce once.
+    none = xp.iinfo(xp.int64).max
+    places = xp.arange(flat.shape[0], dtype=xp.int64)
+    first = xp.min(xp.where(wrong, (places << 32) | (flat & _LOWER), none))
+    return first != none, ((first & _LOWER) ^ 1 << 31) - (1 << 31)
 
 
 def _find_no_probability(xp: Any, numbers: Array) -> tuple[Any, Any]:

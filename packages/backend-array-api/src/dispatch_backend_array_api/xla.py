@@ -10,7 +10,9 @@ Note [Overlapping slices]
     Compiled for the CPU by JAX 0.10, ``x.at[1:].set(x[:-1])`` of an ``x`` that the program has computed reads elements that
     it has written already. So a slice is written by a choice between the old elements and the new ones.
 
-Numbers are arguments of the compiled function: a new learning rate compiles nothing.
+Note [Numbers]
+    Numbers are arguments of the compiled function: a new learning rate compiles nothing. Where a program is replayed those
+    that are the same each time are its constants, and the others stay on its devices: one is put there when it has changed.
 
 Note [Donated buffers]
     The array of a value with a successor is donated to the function that makes the successor, if that has its shape and
@@ -38,7 +40,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import jaxprs_in_params
-from jax.sharding import NamedSharding
+from jax.sharding import NamedSharding, PartitionSpec
 
 from dispatch_core import PlannedStep, Program
 from dispatch_core.planning import Node, Value
@@ -125,7 +127,7 @@ def _try_out(program: Program, library: ArrayLibrary) -> _Trial:
         return jax.ShapeDtypeStruct(value.shape, library.dtype(value.dtype))
 
     def trace(given: dict[int, Any]) -> None:
-        values: list[Any] = [given.get(value.index) for value in program.values]
+        values: list[Any] = [given.get(value.index, value.constant) for value in program.values]
         for index, node in enumerate(program.nodes):
             with collect_checks() as checks:
                 runs = _RANDOM not in node.tags and _can_run(node, values, fixed)
@@ -138,11 +140,21 @@ def _try_out(program: Program, library: ArrayLibrary) -> _Trial:
                 if output is not None:
                     values[output.index] = library.full(output.shape, 0, output.dtype)
 
-    samples = {value.index: _SAMPLES[value.number] for value in program.values if value.number is not None}
+    samples = {value.index: _SAMPLES[value.number] for value in program.values if _changes(value)}
     arrays = {value.index: describe(value) for value in program.values if value.given and value.number is None}
     with following((), (), program.nodes[0].index):
         found = jax.make_jaxpr(trace)(samples | arrays)
     return _Trial(refused, fixed, checked, _calls_back(found.jaxpr))
+
+
+def _changes(value: Value) -> bool:
+    """Return whether a value is a number that may be another one when the program runs again; see Note [Numbers]."""
+    return value.number is not None and value.constant is None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Return whether two numbers are the same, zeros by their signs."""
+    return one is other or (one == other and type(one) is type(other) and (one != 0 or str(one) == str(other)))
 
 
 def _calls_back(jaxpr: Any) -> bool:
@@ -156,7 +168,7 @@ def _can_run(node: Node, values: list[Any], fixed: set[int]) -> bool:
     """Return whether a node can be traced, if need be with its numbers as constants."""
     if _runs(node, values):
         return True
-    numbers = {value.index: _SAMPLES[value.number] for value in node.inputs() if value.number is not None}
+    numbers = {value.index: _SAMPLES[value.number] for value in node.inputs() if _changes(value)}
     tried = [numbers.get(index, value) for index, value in enumerate(values)]
     if not numbers or not _runs(node, tried):
         return False
@@ -191,7 +203,8 @@ class Compiled:
         read = {value.index for node in self._own for value in node.inputs()}
         others = set(range(len(program.nodes))) - set(nodes)
         read_after = {value.index for index in others for value in program.nodes[index].inputs()}
-        self._taken = sorted(read - set(made))
+        self._constants = [(value.index, value.constant) for value in program.values if value.constant is not None]
+        self._taken = sorted(read - set(made) - {index for index, _ in self._constants})
         kept = [value.index for value in made.values() if value.kept or value.index in read_after]
         read_later = {value.index for index in others if index > nodes[0] for value in program.nodes[index].inputs()}
         #: The values whose arrays are used up → those in their places; see Note [Donated buffers].
@@ -218,20 +231,34 @@ class Compiled:
         self._function: Any = jax.jit(self.trace, **self._options)
         #: The places of the arrays taken → the function for them; see Note [Places] in `jax_places`.
         self._functions: dict[tuple[Any, ...], Any] = {}
+        #: The places, among those taken, of numbers that stay on the devices; and where they lie → them and their arrays.
+        is_replayed = any(node.fault is not None for node in self._own)
+        self._numbers = [
+            place
+            for place, index in enumerate(self._taken)
+            if is_replayed and program.values[index].number is not None and index not in found.fixed
+        ]
+        self._held: dict[Any, tuple[list[Any], list[Any]]] = {}
 
     def trace(self, word: Any, *given: Any) -> tuple[list[Any], Any]:
         """Run the nodes' kernels on tracers of the arrays, while JAX compiles them; return the next word, too."""
         values: list[Any] = [None] * self._count
+        for index, value in self._constants:
+            values[index] = value
         for index, value in zip(self._taken, given, strict=True):
             values[index] = value
         if not self.is_checked:
             for node in self._own:
                 node.run(values)
             return [values[index] for index in self._kept], None
+        known: dict[Any, Check] = {}  # the checks keep their arrays, whose ids are theirs
         for node in self._own:
             with collect_checks() as found:
                 node.run(values)
             for check, is_wrong, value in found:
+                if (key := check.key()) in known:  # of a gradient, whose operator has passed it before
+                    continue
+                known[key] = check
                 word = self._combine(word, is_wrong, self._number(node, check), value)
         return [values[index] for index in self._kept], word
 
@@ -275,6 +302,8 @@ class Compiled:
         sources = words.standing and words.sources([values[index] for index in self._read], chain)
         word = chain.begin() if chain is not None and self.is_checked else None
         function = self._choose(given) if self._has_places else self._function
+        if self._numbers:
+            self._put_numbers(given)
         try:
             try:
                 results, word = function(word, *given)
@@ -301,6 +330,24 @@ class Compiled:
         for index, result in zip(self._kept, results, strict=True):
             values[index] = result
 
+    def _put_numbers(self, given: list[Any]) -> None:
+        """Replace numbers by arrays on the program's devices; see Note [Numbers]."""
+        where = next((each.sharding for each in given if isinstance(each, jax.Array) and each.committed), None)
+        if isinstance(where, NamedSharding):
+            where = NamedSharding(where.mesh, PartitionSpec())
+        numbers = [given[place] for place in self._numbers]
+        before, arrays = self._held.get(where, ([None] * len(numbers), [None] * len(numbers)))
+        changed = [at for at, pair in enumerate(zip(numbers, before, strict=True)) if not _is_same(*pair)]
+        if changed:
+            # One array for a number that several operators get.
+            new = jax.device_put({repr(numbers[at]): numbers[at] for at in changed}, where)
+            arrays = [*arrays]
+            for at in changed:
+                arrays[at] = new[repr(numbers[at])]
+            self._held[where] = numbers, arrays
+        for place, array in zip(self._numbers, arrays, strict=True):
+            given[place] = array
+
     def _raise(self, word: Any) -> None:
         """Raise the error that a pipeline's word stands for."""
         number, value = np.asarray(word).tolist()
@@ -312,7 +359,7 @@ class Compiled:
         arrays = [each for each in given if isinstance(each, jax.Array)]
         if any(each.is_deleted() for each in arrays):
             return False
-        buffers = Counter(each.unsafe_buffer_pointer() for each in arrays)
+        buffers = Counter(_pointer(each) for each in arrays)
         shared = [self._taken.index(index) for index in self.donated]
         shared = [place for place in shared if buffers[given[place].unsafe_buffer_pointer()] > 1]
         for place in shared:
@@ -343,6 +390,12 @@ def write_slice(array: Any, src: Any, dim: int, start: int, end: int, step: int)
     place = jax.lax.broadcasted_iota(jnp.int32, array.shape, dim) - start
     is_inside = (place >= 0) & (place < end - start) & (place % step == 0)
     return jnp.where(is_inside, jax.lax.pad(src, jnp.zeros((), src.dtype), around), array)
+
+
+def _pointer(array: Any) -> int:
+    """Return where an array's first part on this process's devices lies."""
+    found: int = array.addressable_shards[0].data.unsafe_buffer_pointer()
+    return found
 
 
 def _look(value: Value) -> tuple[Any, ...]:

@@ -61,6 +61,26 @@ def _floor_divide(one: Array, other: Array) -> Array:
     return jnp.where(found == 0, jnp.copysign(found, one / other), found)
 
 
+def _nll_loss_backward(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    """Return the gradient, a choice by row: a scatter would gather the rows of all devices."""
+    rows = jnp.atleast_2d(self)
+    target = target.reshape(-1)
+    ignored = target == ignore_index
+    scale = jnp.full(target.shape, -1, self.dtype) if weight is None else -weight[jnp.where(ignored, 0, target)]
+    grad = grad_output / total_weight if reduction == 1 else grad_output
+    scale = jnp.where(ignored, 0, scale * (grad.reshape(-1) if reduction == 0 else grad))
+    chosen = jnp.arange(rows.shape[1]) == target[:, None]
+    return jnp.where(chosen, scale[:, None], 0).astype(self.dtype).reshape(self.shape)
+
+
 words: Final = ErrorWords()
 
 
@@ -107,6 +127,7 @@ with jax.enable_x64(True):
         is_known=lambda array: not isinstance(array, jax.core.Tracer),
         kernels={
             "erf": lambda library: unary(library, "erf", jax.scipy.special.erf),
+            "nll_loss_backward": lambda library: _nll_loss_backward,
             "floor_divide": lambda library: binary(library, "floor_divide", _floor_divide),
             "prims::slice": lambda library: _slice,
             "prims::slice_scatter": lambda library: _slice_scatter,

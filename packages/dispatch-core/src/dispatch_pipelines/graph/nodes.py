@@ -48,6 +48,8 @@ class Value:
     has_failed: bool = False
     #: Whether it is a tensor; else it is something that a traced call has returned, and its dtype is its type's name.
     is_tensor: bool = True
+    #: The number itself in a program that is replayed, where each replay gets the same; None for those that change.
+    constant: Any = None
 
     @property
     def type(self) -> str:
