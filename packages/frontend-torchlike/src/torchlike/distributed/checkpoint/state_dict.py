@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ...nn.modules.module import Module
 from ...tensors.tensor import Tensor
@@ -21,6 +21,10 @@ __all__ = [
     "set_optimizer_state_dict",
     "set_state_dict",
 ]
+
+
+#: What moves a parameter by a step whose gradient is zero.
+_MOVING: Final = ("lr", "weight_decay")
 
 
 @dataclass
@@ -50,15 +54,15 @@ def get_optimizer_state_dict(
 ) -> dict[str, Any]:
     """Return the state of optimizers, with names in the place of the numbers of parameters.
 
-    A parameter that has not been trained yet gets its state first, by a step with a gradient of zeros and no learning rate.
+    Of an optimizer that has not stepped it is the state that a first step begins with, to be filled by a checkpoint; the
+    optimizer itself stays as it is.
     """
     chosen = options or StateDictOptions()
     state: dict[str, Any] = {}
     groups: list[dict[str, Any]] = []
     for optimizer in _as_list(optimizers):
         names = _names(model, optimizer)
-        _begin(optimizer)
-        found = optimizer.state_dict()
+        found = _make_first_state(optimizer) if not optimizer.state else optimizer.state_dict()
         for number, each in found["state"].items():
             state[names[number]] = {key: _take(value, chosen) for key, value in each.items()}
         groups += [each | {"params": [names[number] for number in each["params"]]} for each in found["param_groups"]]
@@ -114,25 +118,28 @@ def _names(model: Module, optimizer: Any) -> dict[int, str]:
     return {number: names.get(id(each), f"parameter {number}") for number, each in enumerate(listed)}
 
 
-def _begin(optimizer: Any) -> None:
-    """Make the state of an optimizer that has not stepped, and change no parameter."""
-    if optimizer.state:
-        return
+def _make_first_state(optimizer: Any) -> dict[str, Any]:
+    """Return the state of an optimizer that has not stepped, as after no step, and change neither it nor a parameter."""
     parameters = [each for group in optimizer.param_groups for each in group["params"] if each.requires_grad]
-    if any(each.grad is not None for each in parameters):
-        return
-    rates = [group["lr"] for group in optimizer.param_groups]
-    for each in parameters:
-        each.grad = each.detach() * 0
-    for group in optimizer.param_groups:
-        group["lr"] = 0.0
+    before = [(group, name, group[name]) for group in optimizer.param_groups for name in _MOVING if name in group]
+    gradients = [each.grad for each in parameters]
+    for group, name, _ in before:
+        group[name] = 0.0
     try:
-        optimizer.step()
-    finally:
-        for group, rate in zip(optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
         for each in parameters:
-            each.grad = None
+            each.grad = each.detach() * 0
+        optimizer.step()
+        for state in optimizer.state.values():
+            if "step" in state:
+                state["step"] = state["step"] * 0
+    finally:
+        for group, name, value in before:
+            group[name] = value
+        for each, gradient in zip(parameters, gradients, strict=True):
+            each.grad = gradient
+    found: dict[str, Any] = optimizer.state_dict()
+    optimizer.state.clear()
+    return found
 
 
 def _take(value: Any, options: StateDictOptions) -> Any:
