@@ -34,7 +34,7 @@ IRREGULAR = frozenset(
     " understood won woven written".split()
 )
 REGULAR = frozenset("bleed breed embed exceed feed heed need proceed seed shed speed succeed weed".split())
-#: Functions of Python (``Future.done``), NumPy (``numpy.ma.filled``, ``searchsorted``) and torch (``cached``, ``distributed``).
+#: Functions of Python (``Future.done``), NumPy (``ma.filled``, ``searchsorted``) and torch (``cached``, ``distributed``).
 FOREIGN = frozenset(
     ["cached", "coalesced", "distributed", "done", "expired", "filled", "reversed", "searchsorted", "sorted", "untyped"]
 )
