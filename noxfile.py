@@ -434,8 +434,8 @@ def arrays(session: nox.Session) -> None:
     _pytest(session, OF_LIBRARIES, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, *crossing)
 
 
-@nox.session(requires=["wheels"], name="distributed")
-def run_processes(session: nox.Session) -> None:
+@nox.session(requires=["wheels"])
+def distributed(session: nox.Session) -> None:
     """Run the tests of processes that exchange tensors, by MPI and by the gloo inside XLA."""
     _install_wheels(session, "distributed")
     # Each test has up to three processes.
@@ -679,6 +679,7 @@ def release(session: nox.Session) -> None:
         "browser",
         "parity",
         "arrays",
+        "distributed",
         "opencl",
         "compatibility",
         "lowest",

@@ -34,9 +34,9 @@ IRREGULAR = frozenset(
     " understood won woven written".split()
 )
 REGULAR = frozenset("bleed breed embed exceed feed heed need proceed seed shed speed succeed weed".split())
-#: Functions of Python (``Future.done``), NumPy (``numpy.ma.filled``, ``searchsorted``) and torch (``cached``) named so.
+#: Functions of Python (``Future.done``), NumPy (``ma.filled``, ``searchsorted``) and torch (``cached``, ``distributed``).
 FOREIGN = frozenset(
-    ["cached", "coalesced", "done", "expired", "filled", "reversed", "searchsorted", "sorted", "untyped"]
+    ["cached", "coalesced", "distributed", "done", "expired", "filled", "reversed", "searchsorted", "sorted", "untyped"]
 )
 
 #: Words for those whom a sentence does not name, and for what it calls by no noun; in quotes they are only mentioned.
