@@ -175,7 +175,7 @@ def test_objects_are_read_only_where_their_classes_are_allowed(tmp_path):
         again, settings = torchlike.load(io.BytesIO(file.getvalue()))
     x = torchlike.ones(1, 2)
     assert torchlike.equal(again(x), net(x)) and settings.lr == 0.1 and type(again[0].weight) is nn.Parameter
-    assert torchlike.serialization.get_safe_globals() == []
+    assert {*torchlike.serialization.get_safe_globals()}.isdisjoint([nn.Sequential, nn.Linear, nn.Tanh, Settings])
 
 
 def test_functions_classes_and_code_are_refused(tmp_path):

@@ -140,7 +140,7 @@ def _try_out(program: Program, library: ArrayLibrary) -> _Trial:
                 if output is not None:
                     values[output.index] = library.full(output.shape, 0, output.dtype)
 
-    samples = {value.index: _SAMPLES[value.number] for value in program.values if _changes(value)}
+    samples = {value.index: _sample(value) for value in program.values if _changes(value)}
     arrays = {value.index: describe(value) for value in program.values if value.given and value.number is None}
     with following((), (), program.nodes[0].index):
         found = jax.make_jaxpr(trace)(samples | arrays)
@@ -150,6 +150,12 @@ def _try_out(program: Program, library: ArrayLibrary) -> _Trial:
 def _changes(value: Value) -> bool:
     """Return whether a value is a number that may be another one when the program runs again; see Note [Numbers]."""
     return value.number is not None and value.constant is None
+
+
+def _sample(value: Value) -> Any:
+    """Return a number that represents others of its type."""
+    assert value.number is not None  # `_changes` has looked
+    return _SAMPLES[value.number]
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -168,7 +174,7 @@ def _can_run(node: Node, values: list[Any], fixed: set[int]) -> bool:
     """Return whether a node can be traced, if need be with its numbers as constants."""
     if _runs(node, values):
         return True
-    numbers = {value.index: _SAMPLES[value.number] for value in node.inputs() if _changes(value)}
+    numbers = {value.index: _sample(value) for value in node.inputs() if _changes(value)}
     tried = [numbers.get(index, value) for index, value in enumerate(values)]
     if not numbers or not _runs(node, tried):
         return False

@@ -10,12 +10,10 @@ import jax.numpy as jnp
 import jax.scipy.special
 import numpy as np
 
-import dispatch_core as dc
-from dispatch_core.planning import note_placing
-
-from .. import jax_meshes, jax_places
-from ..backend import ArrayAPIBackend, array_api_backend
+from .. import jax_places
+from ..backend import array_api_backend
 from ..error_words import ErrorWords
+from ..jax_backend import KERNELS, JaxBackend
 from ..kernels.pointwise import binary, unary
 from ..library import Array
 from ..tracers import in_64_bits, is_following, keep_planned_values, keep_values, read
@@ -26,7 +24,6 @@ from ..xla import make_planner, write_slice
 def _assign_rows(array: Array, rows: Array, values: Array, *, add: bool) -> Array:
     if not add:
         return array.at[rows].set(values)
-    # The sum of bools is whether one of them is true, as in torch; JAX adds none.
     return array.at[rows].max(values) if array.dtype == bool else array.at[rows].add(values)
 
 
@@ -34,7 +31,7 @@ def _assign(array: Array, key: Any, values: Array, add: bool) -> Array:
     return _assign_rows(array, key, values, add=add) if isinstance(key, jax.Array) else array.at[key].set(values)
 
 
-# The start is an argument, so that each one does not have code of its own.
+# The start is an argument: each one would have code of its own.
 _cut_out = jax.jit(jax.lax.dynamic_slice_in_dim, static_argnums=(2, 3))
 _paste = jax.jit(jax.lax.dynamic_update_slice_in_dim, static_argnums=3)
 
@@ -61,26 +58,6 @@ def _floor_divide(one: Array, other: Array) -> Array:
     return jnp.where(found == 0, jnp.copysign(found, one / other), found)
 
 
-def _nll_loss_backward(
-    grad_output: Array,
-    self: Array,
-    target: Array,
-    weight: Array | None,
-    reduction: int,
-    ignore_index: int,
-    total_weight: Array,
-) -> Array:
-    """Return the gradient, a choice by row: a scatter would gather the rows of all devices."""
-    rows = jnp.atleast_2d(self)
-    target = target.reshape(-1)
-    ignored = target == ignore_index
-    scale = jnp.full(target.shape, -1, self.dtype) if weight is None else -weight[jnp.where(ignored, 0, target)]
-    grad = grad_output / total_weight if reduction == 1 else grad_output
-    scale = jnp.where(ignored, 0, scale * (grad.reshape(-1) if reduction == 0 else grad))
-    chosen = jnp.arange(rows.shape[1]) == target[:, None]
-    return jnp.where(chosen, scale[:, None], 0).astype(self.dtype).reshape(self.shape)
-
-
 words: Final = ErrorWords()
 
 
@@ -95,27 +72,6 @@ def _put(values: Any) -> Array:
     return jax.device_put(np.array(values))
 
 
-class JaxBackend(ArrayAPIBackend):
-    """The hooks of the device, with those that tell where its arrays lie."""
-
-    @dc.hookimpl
-    def dispatch_register(self, registry: dc.Registry) -> None:
-        """Register the kernels; those that keep an array's place where there is more than one device."""
-        super().dispatch_register(registry)
-        if jax_places.several():
-            note_placing(dc.device_key("jax"))
-
-    @dc.hookimpl
-    def dispatch_device_interface(self) -> dc.DeviceInterface:
-        """Return what JAX offers besides operators."""
-        return dc.DeviceInterface(placements=jax_meshes, properties=jax_places.properties)
-
-    @dc.hookimpl
-    def dispatch_device_count(self) -> int:
-        """Return the number of devices of this process."""
-        return jax.local_device_count()
-
-
 with jax.enable_x64(True):
     backend: Final = array_api_backend(
         "jax",
@@ -127,12 +83,10 @@ with jax.enable_x64(True):
         is_known=lambda array: not isinstance(array, jax.core.Tracer),
         kernels={
             "erf": lambda library: unary(library, "erf", jax.scipy.special.erf),
-            "nll_loss_backward": lambda library: _nll_loss_backward,
             "floor_divide": lambda library: binary(library, "floor_divide", _floor_divide),
             "prims::slice": lambda library: _slice,
             "prims::slice_scatter": lambda library: _slice_scatter,
-            **jax_meshes.KERNELS,
-            "dispatch::place_like": lambda library: jax_places.place_like,
+            **KERNELS,
         },
         wrappers=jax_places.wrappers(),
         device_index=jax_places.index_of if jax_places.several() else None,

@@ -40,7 +40,7 @@ from ..tensors.tensor import frontend
 from . import policies
 from .cast_cache import CastCache
 from .device_keys import DEVICES, KEYS
-from .kernel_lines import write_kernel
+from .kernel_lines import write_kernel as _write_kernel
 
 #: The mark of shared memory in a schema: ``Tensor(a)``.
 _ALIAS: Final = re.compile(r"\(.*?\)")
@@ -329,7 +329,7 @@ def _make_policy_kernel(key: DispatchKey, policy: str, op: Any, keyset: Any) -> 
         return act(call, values, dtype)
 
     constants = {"__device": device, "__act": act, **call.constants}
-    return make_inlined_kernel(op, kernel, partial(write_kernel, call, policy), constants)
+    return make_inlined_kernel(op, kernel, partial(_write_kernel, call, policy), constants)
 
 
 def _make_passing_kernel(key: DispatchKey, op: Any, keyset: Any) -> Callable[..., Any]:

@@ -6,9 +6,10 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dispatch_aten.placements import Shard, placement_of, split
 from dispatch_core.frontends import materialize, to_data
@@ -19,9 +20,6 @@ from ...serialization.entry import save as save_file
 from ...tensors.tensor import Tensor, frontend
 from ..device_mesh import has_devices
 from .storage import INDEX, VALUES, Processes, find_folder, find_processes, flatten, is_stateful
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 __all__ = ["async_save", "save"]
 
@@ -53,8 +51,6 @@ def async_save(state_dict: dict[str, Any], **options: Any) -> Future[None]:
 
     With several processes it is written before this returns, since they wait for each other.
     """
-    from concurrent.futures import Future
-
     folder = find_folder("async_save", options.get("checkpoint_id"), options.get("storage_writer"))
     parts, values, processes = _collect(state_dict, options.get("process_group"), options.get("no_dist", False))
     made: Future[None] = Future()
