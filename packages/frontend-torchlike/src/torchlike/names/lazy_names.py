@@ -88,8 +88,8 @@ def call_late(module: str, name: str) -> Callable[..., Any]:
     '[1]'
     """
 
-    def call(*args: Any) -> Any:
-        return getattr(import_module(module), name)(*args)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return getattr(import_module(module), name)(*args, **kwargs)
 
     return call
 

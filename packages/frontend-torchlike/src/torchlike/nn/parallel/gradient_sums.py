@@ -16,14 +16,17 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
 from ...autograd.engine import queue_callback
-from ...distributed.collectives import all_reduce, broadcast
-from ...distributed.process_groups import find_group
 from ...history.grad_mode import is_grad_enabled, no_grad
+from ...names.lazy_names import call_late
 from ...tensors.tensor import Tensor
 from ..modules.module import Module
 
 __all__ = ["GradientSums", "find_device_type", "find_process_group"]
 
+#: Groups stand above networks, and most of these need none.
+all_reduce = call_late("torchlike.distributed.collectives", "all_reduce")
+broadcast = call_late("torchlike.distributed.collectives", "broadcast")
+find_group = call_late("torchlike.distributed.process_groups", "find_group")
 _MEBIBYTE: Final = 2**20
 _NAME: Final = "DistributedDataParallel"
 

@@ -61,7 +61,7 @@ def _parameters(module: Module) -> dict[tuple[Module, str], Any]:
 
 
 def _tie(module: Module, before: dict[tuple[Module, str], Any]) -> None:
-    """Let modules that had one parameter have one again, where a style has placed that of one of them."""
+    """Give modules that had one parameter the one that a style has placed in one of them."""
     made = {before[place]: found for place, found in _parameters(module).items() if found is not before.get(place)}
     for (owner, name), parameter in before.items():
         if owner._parameters[name] is parameter and parameter in made:
