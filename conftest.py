@@ -39,6 +39,16 @@ settings.load_profile("steady")
 # Programs for type checkers, many of them with mistakes.
 collect_ignore_glob = ["tests/typing/*"]
 
+#: Modules that import a library when they are: its library → the module.
+_ENGINES = {"jax": "collectives/gloo.py", "mpi4py": "collectives/mpi.py"}
+_ABSENT = tuple(module for library, module in _ENGINES.items() if find_spec(library) is None)
+
+
+def pytest_ignore_collect(collection_path):
+    """Leave out the modules whose library is not here."""
+    return True if collection_path.as_posix().endswith(_ABSENT) else None
+
+
 #: Families of chips that the npu's simulator stands for where ``--npu`` names one; that of the Atlas A2 is its default.
 OTHER_CHIPS = ("910_93", "950", "910A", "310P", "310B")
 

@@ -22,8 +22,6 @@ from typing import Any
 
 import torchlike
 from torchlike import Tensor, distributed, nn
-from torchlike.distributed.fsdp import fully_shard
-from torchlike.distributed.tensor import DeviceMesh, Shard, distribute_tensor, init_device_mesh
 from torchlike.nn import functional as F  # noqa: N812  # torch's own abbreviation
 from torchlike.nn.parallel import DistributedDataParallel
 from torchlike.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
@@ -181,12 +179,21 @@ def make_optimizer(model: nn.Module, steps: int) -> tuple[Any, Any]:
     return optimizer, schedule
 
 
-def make_mesh(count: int) -> DeviceMesh | None:
+def make_mesh(count: int) -> Any:
     """Return a mesh of devices, which a CPU has as many of as it is told before JAX is imported; None for no device."""
     if not count:
         return None
     os.environ.setdefault("XLA_FLAGS", f"--xla_force_host_platform_device_count={count}")
+    from torchlike.distributed.device_mesh import init_device_mesh  # a program of one device needs none of these
+
     return init_device_mesh("jax", (count,))
+
+
+def spread(mesh: Any, *tensors: Tensor) -> Any:
+    """Return tensors that are cut along their first dimension over a mesh."""
+    from torchlike.distributed.tensor import Shard, distribute_tensor
+
+    return (distribute_tensor(each, mesh, [Shard(0)]) for each in tensors)
 
 
 def make_group() -> int:
@@ -233,6 +240,8 @@ def train(arguments: argparse.Namespace) -> None:
     mesh = make_mesh(arguments.mesh)
     model = GPT(len(alphabet), arguments.block, arguments.layers, arguments.heads, arguments.width).to(arguments.device)
     if mesh is not None:
+        from torchlike.distributed.fsdp import fully_shard
+
         fully_shard(model, mesh=mesh)
     trained = DistributedDataParallel(model) if arguments.mpi else model
     tells = not arguments.mpi or distributed.get_rank() == 0
@@ -250,7 +259,7 @@ def train(arguments: argparse.Namespace) -> None:
         print(f"{sum(each.numel() for each in model.parameters()):,} parameters, {len(alphabet)} characters")
     begin = time.perf_counter()
     for step, *pair in batches(data, arguments, start):
-        inputs, targets = pair if mesh is None else (distribute_tensor(each, mesh, [Shard(0)]) for each in pair)
+        inputs, targets = pair if mesh is None else spread(mesh, *pair)
         loss = F.cross_entropy(trained(inputs).flatten(0, 1), targets.flatten())
         optimizer.zero_grad()
         loss.backward()

@@ -51,7 +51,7 @@ def start_mpi(size):
     return [*_wall(), find_mpirun(), *_MPIRUN[1:], *as_root, "-n", str(size)]
 
 
-def run_processes(engine, size, folder, *names, program=PROGRAM, limit=100, **environment):
+def run_processes(engine, size, folder, *names, program=PROGRAM, limit=200, **environment):
     """Return what each process has told, None for one that told nothing, and the exit statuses (mpirun's one)."""
     need(engine)
     folder.mkdir(parents=True, exist_ok=True)

@@ -78,8 +78,14 @@ def test_the_example_trains_in_two_processes_as_in_one(tmp_path):
     assert len(told[0]) == 2 and told[0] == pytest.approx(told[1], abs=1e-5)
 
 
+#: Three processes that wait for each other take long where something else runs.
+LONG = pytest.mark.long
+
+
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("victim", "place"), [(0, 5), (1, 18), (2, 31)])
+@pytest.mark.parametrize(
+    ("victim", "place"), [pytest.param(0, 5, marks=LONG), (1, 18), pytest.param(2, 31, marks=LONG)]
+)
 def test_a_rank_that_is_killed_is_an_error_with_its_number_at_the_others(engine, victim, place, tmp_path):
     limit = 10
     environment = {"TEST_VICTIM": str(victim), "TEST_AFTER": str(place), "TEST_TIMEOUT": str(limit)}
@@ -126,7 +132,8 @@ def launch(*arguments, **environment):
 TELL = """
 import os, sys, time
 names = "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT".split()
-print(" ".join(os.environ[name] for name in names), *sys.argv[1:])
+# In one piece: lines of two processes would mix.
+sys.stdout.write(" ".join([*(os.environ[name] for name in names), *sys.argv[1:]]) + "\n")
 if "fail" in sys.argv:
     if os.environ["RANK"] == "1":
         sys.exit(7)

@@ -176,6 +176,7 @@ UNDERIVED = set(
 floor_divide floor_divide.Scalar linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor
 logspace.Tensor_Tensor logspace.Tensor_Scalar logspace.Scalar_Tensor histogram.bin_ct histogram.bins_tensor
 _unique2 unique_dim unique_consecutive repeat_interleave.Tensor is_set_to _ctc_loss_backward mkldnn_rnn_layer_backward
+_fake_quantize_learnable_per_tensor_affine_backward _fake_quantize_learnable_per_channel_affine_backward
 """.split()
 )
 

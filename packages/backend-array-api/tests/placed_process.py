@@ -4,19 +4,21 @@ import io
 import os
 import sys
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+if __name__ == "__main__":
+    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 
 import jax
 
-jax.distributed.initialize(f"127.0.0.1:{sys.argv[2]}", 2, int(sys.argv[1]))
+if __name__ == "__main__":
+    jax.distributed.initialize(f"127.0.0.1:{sys.argv[2]}", 2, int(sys.argv[1]))
 
 # JAX is told of the other process before anything computes.
-import numpy as np  # noqa: E402
-from placed_training import PLANS, place, placements, train  # noqa: E402
+import numpy as np
+from placed_training import PLANS, place, placements, train
 
-import torchlike as torch  # noqa: E402
-from dispatch_aten.errors import DimensionError  # noqa: E402
-from dispatch_aten.placements import DeviceMesh, Shard  # noqa: E402
+import torchlike as torch
+from dispatch_aten.errors import DimensionError
+from dispatch_aten.placements import DeviceMesh, Shard
 
 
 def check_reads(mesh):

@@ -11,6 +11,7 @@ from dispatch_aten.collectives import (
     ProcessGroup,
     TCPStore,
     barrier,
+    engine_of,
 )
 from dispatch_aten.dtypes import BY_NAME
 from dispatch_aten.errors import DtypeError, OperatorError
@@ -85,7 +86,7 @@ def test_shapes_are_known_without_data():
 
 def test_a_device_without_collectives_is_named():
     with pytest.raises(dc.BackendError, match="Backend meta doesn't support collectives"):
-        ops.all_reduce(dc.ops.aten.empty([2], device="meta"), "sum", ProcessGroup(0, 2, store=object()))
+        engine_of("meta")
 
 
 def test_a_group_says_what_it_needs():

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -249,7 +250,8 @@ def find_log(key: DispatchKey | None) -> LaunchLog | None:
     if name is None:
         return None
     found = LOGS.get(name)
-    if found is None and loader().is_loaded(name) and loader().brings_interface(name):
+    # An interpreter that ends imports nothing any more.
+    if found is None and not sys.is_finalizing() and loader().is_loaded(name) and loader().brings_interface(name):
         interface: Any = loader().device_interface(name)
         waits = is_blocking() and (interface.streams is not None or interface.synchronize is not None)
         if waits or interface.reports is not None:

@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 
 from dispatch_core.calls import indent
 
+from ..names.lazy_names import import_lazily
+
 if TYPE_CHECKING:
     from .kernels import OperatorCasts
+else:
+    OperatorCasts = import_lazily("torchlike.amp.kernels", "OperatorCasts")
 
 
 def write_kernel(call: OperatorCasts, policy: str, words: Sequence[str]) -> list[str]:

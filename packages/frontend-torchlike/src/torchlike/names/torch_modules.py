@@ -121,9 +121,9 @@ _ALIASED: Final = frozenset(
     torchlike.ao.nn.quantized.functional torchlike.ao.quantization torchlike.ao.quantization.fake_quantize
     torchlike.ao.quantization.fuser_method_mappings torchlike.ao.quantization.observer torchlike.ao.quantization.qconfig
     torchlike.ao.quantization.quantization_mappings torchlike.ao.quantization.stubs torchlike.ao.quantization.utils
-    torchlike.cuda torchlike.cuda.amp torchlike.distributions.distribution torchlike.hub torchlike.nn.modules
-    torchlike.nn.parallel torchlike.optim.adagrad torchlike.optim.adam torchlike.optim.sgd torchlike.profiler
-    torchlike.signal.windows torchlike.version
+    torchlike.cuda torchlike.cuda.amp torchlike.distributed.tensor torchlike.distributions.distribution torchlike.hub
+    torchlike.nn.modules torchlike.nn.parallel torchlike.optim.adagrad torchlike.optim.adam torchlike.optim.sgd
+    torchlike.profiler torchlike.signal.windows torchlike.version
     """.split()
 )
 _NAMES: Final = {ours: f"torch.{names.split()[0]}" for ours, names in _GROUPS.items() if ours not in _ALIASED}
