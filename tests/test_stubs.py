@@ -60,7 +60,8 @@ def test_every_method_that_a_stub_names_is_there(written):
     public = {name for name in dir(torchlike.Tensor) if not name.startswith("_")} - devices
     attributes = {each.target.id for each in kind.body if isinstance(each, ast.AnnAssign)}
     above = _list_functions("tensors/tensor.py", "history/differentiable.py")
-    assert public - named - attributes - above == {"lstsq", "ndimension", "nelement", "symeig"}
+    placed = {"device_mesh", "placements"}  # of tensors on a mesh, once their module is imported
+    assert public - named - attributes - above - placed == {"lstsq", "ndimension", "nelement", "symeig"}
 
 
 def _list_functions(*files):
