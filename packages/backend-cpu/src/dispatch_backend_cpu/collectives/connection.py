@@ -126,7 +126,7 @@ def wait_for(group: ProcessGroup, is_done: Callable[[], bool], what: str) -> Non
     while not is_done():
         now = monotonic()
         if now - started < _EAGER:
-            os.sched_yield()
+            sleep(0)  # the processor is another thread's or process's meanwhile
             continue
         if now - asked > _ASK:
             lost, asked = group.find_lost(), now

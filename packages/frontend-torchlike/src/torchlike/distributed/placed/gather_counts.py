@@ -9,6 +9,7 @@ Note [Limits]
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from contextlib import suppress
 from typing import Any, Final
@@ -60,4 +61,11 @@ def _find_limit(device: Any, mesh: DeviceMesh) -> int:
         if properties is not None:
             return int(properties(device.index or 0).total_memory) // 4
     here = int(os.environ.get("LOCAL_WORLD_SIZE") or mesh.root.size())
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 // max(here, 1)
+    return _find_memory() // 4 // max(here, 1)
+
+
+def _find_memory() -> int:
+    """Return the machine's memory in bytes; 8 GiB where the platform does not tell."""
+    if sys.platform == "win32":
+        return 2**33
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
