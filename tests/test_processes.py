@@ -133,7 +133,7 @@ TELL = """
 import os, sys, time
 names = "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT".split()
 # In one piece: lines of two processes would mix.
-sys.stdout.write(" ".join([*(os.environ[name] for name in names), *sys.argv[1:]]) + "\n")
+sys.stdout.write(" ".join([*(os.environ[name] for name in names), *sys.argv[1:]]) + chr(10))
 if "fail" in sys.argv:
     if os.environ["RANK"] == "1":
         sys.exit(7)
