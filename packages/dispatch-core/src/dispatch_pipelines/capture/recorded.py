@@ -72,7 +72,8 @@ class RecordedRun:
         self.is_first = any(each.is_first for each in self.finishes.values())
         #: The tensors whose arrays must be there after a replay.
         needed = {id(each): each for each in (*results, *(t for f in self.finishes.values() for t in f.tensors))}
-        self.tensors = [each for key, each in needed.items() if key not in set(map(id, self.layouts))]
+        others = {*map(id, self.layouts)}
+        self.tensors = [each for key, each in needed.items() if key not in others]
         for tensor in self.tensors:
             recording.see(tensor)
         recording.is_open = False
