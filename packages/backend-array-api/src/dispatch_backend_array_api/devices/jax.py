@@ -7,56 +7,18 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special
 import numpy as np
 
-from .. import jax_places
-from ..backend import array_api_backend
+import dispatch_core as dc
+from dispatch_core.planning import note_placing
+
+from .. import jax_meshes, jax_places
+from ..backend import ArrayAPIBackend, array_api_backend
 from ..error_words import ErrorWords
-from ..jax_backend import KERNELS, JaxBackend
-from ..kernels.pointwise import binary, unary
+from ..jax_kernels import KERNELS, assign
 from ..library import Array
 from ..tracers import in_64_bits, is_following, keep_planned_values, keep_values, read
-from ..xla import make_planner, write_slice
-
-
-@partial(jax.jit, static_argnames="add")
-def _assign_rows(array: Array, rows: Array, values: Array, *, add: bool) -> Array:
-    if not add:
-        return array.at[rows].set(values)
-    return array.at[rows].max(values) if array.dtype == bool else array.at[rows].add(values)
-
-
-def _assign(array: Array, key: Any, values: Array, add: bool) -> Array:
-    return _assign_rows(array, key, values, add=add) if isinstance(key, jax.Array) else array.at[key].set(values)
-
-
-# The start is an argument: each one would have code of its own.
-_cut_out = jax.jit(jax.lax.dynamic_slice_in_dim, static_argnums=(2, 3))
-_paste = jax.jit(jax.lax.dynamic_update_slice_in_dim, static_argnums=3)
-
-
-def _slice(array: Array, dim: int, start: int, end: int, step: int) -> Array:
-    if step == 1:
-        return _cut_out(array, start, end - start, dim)
-    return jax.lax.slice_in_dim(array, start, end, step, dim)
-
-
-def _slice_scatter(array: Array, src: Array, dim: int, start: int, end: int, step: int) -> Array:
-    if isinstance(src, jax.core.Tracer) or isinstance(array, jax.core.Tracer):
-        return write_slice(array, src, dim, start, end, step)
-    if step == 1:
-        return _paste(array, src, start, dim)
-    return array.at[(slice(None),) * dim + (slice(start, end, step),)].set(src)
-
-
-def _floor_divide(one: Array, other: Array) -> Array:
-    """Return the quotient rounded down; zeros have the quotient's sign, as in torch."""
-    found = jnp.floor_divide(one, other)
-    if not jnp.issubdtype(found.dtype, jnp.floating):
-        return found
-    return jnp.where(found == 0, jnp.copysign(found, one / other), found)
-
+from ..xla import make_planner
 
 words: Final = ErrorWords()
 
@@ -72,6 +34,27 @@ def _put(values: Any) -> Array:
     return jax.device_put(np.array(values))
 
 
+class JaxBackend(ArrayAPIBackend):
+    """The hooks of the device, with those that tell where its arrays lie."""
+
+    @dc.hookimpl
+    def dispatch_register(self, registry: dc.Registry) -> None:
+        """Register the kernels; those that keep an array's place where there is more than one device."""
+        super().dispatch_register(registry)
+        if jax_places.several():
+            note_placing(dc.device_key("jax"))
+
+    @dc.hookimpl
+    def dispatch_device_interface(self) -> dc.DeviceInterface:
+        """Return what JAX offers besides operators."""
+        return dc.DeviceInterface(placements=jax_meshes, properties=jax_places.properties)
+
+    @dc.hookimpl
+    def dispatch_device_count(self) -> int:
+        """Return the number of devices of this process."""
+        return jax.local_device_count()
+
+
 with jax.enable_x64(True):
     backend: Final = array_api_backend(
         "jax",
@@ -79,15 +62,9 @@ with jax.enable_x64(True):
         array_types=(type(jnp.zeros(())), jax.Array),
         get=_get,
         put=_put,
-        assign=_assign,
+        assign=assign,
         is_known=lambda array: not isinstance(array, jax.core.Tracer),
-        kernels={
-            "erf": lambda library: unary(library, "erf", jax.scipy.special.erf),
-            "floor_divide": lambda library: binary(library, "floor_divide", _floor_divide),
-            "prims::slice": lambda library: _slice,
-            "prims::slice_scatter": lambda library: _slice_scatter,
-            **KERNELS,
-        },
+        kernels=KERNELS,
         wrappers=jax_places.wrappers(),
         device_index=jax_places.index_of if jax_places.several() else None,
         explain=jax_places.explain,
