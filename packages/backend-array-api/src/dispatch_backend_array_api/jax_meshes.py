@@ -27,6 +27,7 @@ from dispatch_aten.placements import DeviceMesh, PlacementError, Replicate, Shar
 
 __all__ = [
     "KERNELS",
+    "check",
     "count",
     "find",
     "from_local",
@@ -66,15 +67,20 @@ def parts(array: Any) -> list[tuple[tuple[int, ...], Any]]:
     ]
 
 
+def check(mesh: DeviceMesh) -> None:
+    """Raise ``PlacementError`` for a mesh of devices that there are not."""
+    if (most := int(mesh.root_ranks.max())) >= count():
+        raise PlacementError(
+            f"{mesh.root} has device {most}, and there are {count()} of jax",
+            hint="XLA_FLAGS=--xla_force_host_platform_device_count=8, set before jax is imported, makes 8 of a CPU",
+        )
+
+
 @cache
 def _mesh_of(mesh: DeviceMesh) -> Mesh:
     """Return JAX's mesh of the root of a mesh."""
+    check(mesh)
     devices = jax.devices()
-    if (most := int(mesh.root_ranks.max())) >= len(devices):
-        raise PlacementError(
-            f"{mesh.root} has device {most}, and there are {len(devices)} of jax",
-            hint="XLA_FLAGS=--xla_force_host_platform_device_count=8, set before jax is imported, makes 8 of a CPU",
-        )
     names = mesh.root_names or _number_axes(mesh.root_ranks.ndim)
     chosen = np.array([devices[rank] for rank in mesh.root_ranks.flat], dtype=object).reshape(mesh.root_ranks.shape)
     return Mesh(chosen, names, axis_types=(AxisType.Auto,) * len(names))

@@ -78,7 +78,7 @@ def test_what_cannot_be_placed_is_refused_by_name(grid, line):
         ),
         "Found placements length: 1, and device_mesh.ndim: 2": lambda: distribute_tensor(numbers(8), grid, [Shard(0)]),
         "dimension 0 of size 3 cannot be cut in 8 equal parts": lambda: distribute_tensor(numbers(3), line, [Shard(0)]),
-        "has number 19, and there are 8": lambda: init_device_mesh("jax", (20,)),
+        "has device 19, and there are 8 of jax": lambda: init_device_mesh("jax", (20,)),
         "redistributing to Partial is for internal use only": lambda: x.redistribute(
             placements=[Partial(), Replicate()]
         ),

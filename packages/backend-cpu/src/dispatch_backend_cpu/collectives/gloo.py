@@ -21,7 +21,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from dispatch_aten.collectives import CollectiveError, Deferral, ProcessGroup, RankLostError, after, current_deferral
+from dispatch_aten.collectives import (
+    CollectiveError,
+    Deferral,
+    ProcessGroup,
+    RankLostError,
+    after,
+    current_deferral,
+    find_port,
+)
 
 from ..arrays import Array
 from .connection import Connection, wait_for
@@ -62,11 +70,6 @@ def _address_of(group: ProcessGroup) -> str:
     with socket.socket(found[0], socket.SOCK_DGRAM) as made:
         made.connect(found[4])  # nothing is sent
         return str(made.getsockname()[0])
-
-
-def _find_port(host: str) -> int:
-    with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as made:
-        return int(made.getsockname()[1])
 
 
 class _Thread:
@@ -114,7 +117,7 @@ class GlooConnection(Connection):
         """Connect the processes, see Note [No coordinator stays]."""
         group, here = self.group, _address_of(self.group)
         host = group.gather("gloo", here.encode())[0].decode()
-        port = int(group.share("port", lambda: b"%d" % _find_port(host)))
+        port = int(group.share("port", lambda: b"%d" % find_port(host)))
         try:
             service, client = _open_client(group, f"{host}:{port}")
             self._device, mesh = _open_devices(group, client, here)

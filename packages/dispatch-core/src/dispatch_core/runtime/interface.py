@@ -46,7 +46,7 @@ GROUPS: Final = {
         ("all_gather", "all_reduce", "broadcast", "connect", "exchange", "reduce_scatter"),
         ("barrier", "check", "close", "find_missing", "find_place", "open_store"),
     ),
-    "placements": (("count", "find", "from_local", "meet", "parts", "place", "process", "to_local"), ()),
+    "placements": (("check", "count", "find", "from_local", "meet", "parts", "place", "process", "to_local"), ()),
 }
 #: Parts that are no functions and no groups of functions.
 _VALUES: Final = ("dtypes", "functions", "out_of_memory")
@@ -100,7 +100,8 @@ class DeviceInterface:
       no group and a hint, ``find_place()``, the rank and the number of processes as a launcher of the library's own tells
       them, or None, and ``open_store(timeout)``, a store of those processes.
     * ``placements``: an object or module for arrays that lie on several devices of the process. ``count()`` is the number of
-      devices that a mesh may have, of all processes; ``find(array)`` returns the mesh
+      devices that a mesh may have, of all processes, ``check(mesh)`` raises an error for a mesh with others; ``find(array)``
+      returns the mesh
       (``dispatch_aten.placements.DeviceMesh``) and its placements there, or None for an array on one device;
       ``place(array, mesh, placements)`` returns an array with the same numbers that lies so; ``to_local(array)`` gives the
       part that this process has, ``from_local(array, mesh, placements, shape)`` makes a whole of the processes' parts.

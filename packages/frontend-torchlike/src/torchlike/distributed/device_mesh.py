@@ -25,7 +25,15 @@ from dispatch_core.runtime import find_interface
 from ..creation.factories import tensor
 from ..tensors.tensor import Tensor
 from ..values.devices import device
-from .process_groups import find_ranks, init_process_group, is_group, new_group
+from .process_groups import (
+    default_group,
+    find_ranks,
+    get_rank,
+    get_world_size,
+    init_process_group,
+    is_group,
+    new_group,
+)
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
 
@@ -56,16 +64,12 @@ class DeviceMesh(Mesh):
     ) -> None:
         ranks = mesh.tolist() if isinstance(mesh, Tensor) else mesh
         name = _check_type(device_type)
-        if not has_devices(name):
+        engine = find_interface(name).placements
+        if engine is None:
             _rank = _join(np.array(ranks))
-        elif (most := int(np.max(ranks))) >= (found := find_interface(name).placements.count()):
-            raise PlacementError(
-                f"a mesh of {np.size(ranks)} devices of {name} has number {most}, and there are {found}",
-                hint="XLA_FLAGS=--xla_force_host_platform_device_count=8, set before jax is imported, makes 8 of a CPU"
-                if name == "jax"
-                else None,
-            )
         super().__init__(name, ranks, mesh_dim_names=mesh_dim_names, rank=_rank)
+        if engine is not None:
+            engine.check(self)
 
     @property
     def mesh(self) -> Tensor:
@@ -156,8 +160,6 @@ def _check_type(device_type: str) -> str:
 
 def _join(ranks: Any) -> int:
     """Return this process's rank; a process that has no group yet gets it as torch's do."""
-    from .process_groups import get_rank, get_world_size
-
     if not is_group():
         alone = ranks.size == 1 and "RANK" not in os.environ
         init_process_group(rank=0 if alone else -1, world_size=1 if alone else -1)
@@ -169,9 +171,14 @@ def _join(ranks: Any) -> int:
     return get_rank()
 
 
-@cache
 def _groups_of(root: Mesh) -> list[Any]:
-    """Return the group of this process along each dimension of a mesh; all processes make all groups, in one order."""
+    """Return the group of this process along each dimension of a mesh; another ``init_process_group`` has others."""
+    return _make_groups(root, default_group("get_group"))
+
+
+@cache
+def _make_groups(root: Mesh, world: Any) -> list[Any]:
+    """Make the groups along each dimension of a mesh, in the group of all; all processes make all, in one order."""
     found = []
     for dim in range(root.ndim):
         mine = None

@@ -14,12 +14,14 @@ from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.placements import Partial, Placement, PlacementError, Replicate, Shard, placement_of
+from dispatch_core.runtime import find_interface
 
 from ..autograd.graph import saved_tensors_hooks
 from ..history.grad_mode import no_grad
 from ..nn.modules.module import Module
 from ..tensors.tensor import Tensor
 from .device_mesh import DeviceMesh, current_mesh, has_devices, init_device_mesh
+from .process_groups import get_world_size, is_group
 from .tensor.modules import Made, place_parameter
 
 __all__ = [
@@ -201,13 +203,9 @@ def fully_shard(
 def _find_mesh(module: Any, mesh: Any) -> DeviceMesh:
     if mesh is not None:
         return current_mesh("fully_shard", mesh)
-    from .process_groups import get_world_size, is_group
-
     first = next(iter((module[0] if isinstance(module, (list, tuple)) else module).parameters()), None)
     name = "cpu" if first is None else first.device.type
     if has_devices(name):
-        from dispatch_core.runtime import find_interface
-
         return init_device_mesh(name, (find_interface(name).placements.count(),))
     return init_device_mesh(name, (get_world_size() if is_group() else 1,))
 

@@ -10,7 +10,6 @@ import argparse
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,7 @@ from time import monotonic, sleep
 from types import FrameType
 from typing import Final
 
-from dispatch_aten.collectives import KEY_VARIABLE
+from dispatch_aten.collectives import KEY_VARIABLE, find_port
 
 __all__ = ["main"]
 
@@ -59,11 +58,6 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _find_port(address: str) -> int:
-    with socket.create_server((address, 0), family=socket.AF_INET6 if ":" in address else socket.AF_INET) as made:
-        return int(made.getsockname()[1])
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Start the processes that a command line asks for, wait for them, and return the exit status."""
     asked = _parse(arguments)
@@ -75,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "LOCAL_WORLD_SIZE": str(size),
         "GROUP_RANK": "0",
         "MASTER_ADDR": asked.master_addr,
-        "MASTER_PORT": str(port or _find_port(asked.master_addr)),
+        "MASTER_PORT": str(port or find_port(asked.master_addr)),
         "TORCHELASTIC_RUN_ID": secrets.token_hex(8),
         KEY_VARIABLE: os.environ.get(KEY_VARIABLE) or secrets.token_hex(),
     }

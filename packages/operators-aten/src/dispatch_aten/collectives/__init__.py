@@ -12,7 +12,7 @@ from .checks import REDUCTIONS
 from .deferral import Deferral, after, current_deferral
 from .errors import CollectiveError, RankLostError, StoreTimeoutError
 from .groups import ProcessGroup, barrier, connection_of, engine_of
-from .store import KEY_VARIABLE, TCPStore
+from .store import KEY_VARIABLE, TCPStore, find_port
 
 __all__ = [
     "KEY_VARIABLE",
@@ -28,4 +28,5 @@ __all__ = [
     "connection_of",
     "current_deferral",
     "engine_of",
+    "find_port",
 ]

@@ -18,7 +18,7 @@ from .errors import CollectiveError, RankLostError, StoreTimeoutError
 from .store_arguments import as_text, check_key, check_keys, check_number
 from .store_server import StoreServer, pack, unpack
 
-__all__ = ["KEY_VARIABLE", "TCPStore"]
+__all__ = ["KEY_VARIABLE", "TCPStore", "find_port"]
 
 KEY_VARIABLE: Final = "DISPATCH_STORE_KEY"
 """The environment variable with the key that the processes of a store have in common."""
@@ -29,6 +29,16 @@ _DEFAULT: Final = timedelta(seconds=300)
 _RETRY: Final = 0.05
 #: How many seconds an answer may take beyond the time for which a request waits.
 _SLACK: Final = 2.0
+
+
+def find_port(host: str) -> int:
+    """Return a port of this machine's address that nothing listens at.
+
+    >>> 0 < find_port("127.0.0.1") < 2**16
+    True
+    """
+    with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as made:
+        return int(made.getsockname()[1])
 
 
 class TCPStore:
