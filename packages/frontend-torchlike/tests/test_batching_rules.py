@@ -220,15 +220,11 @@ def test_few_operators_are_left_to_the_loop():
     needed = [each.name for each in ATEN if needs_a_rule(each)]
     looped = [name for name in needed if name not in WITH_RULES]
     ruled, decomposed = len(needed) - len(looped), sum(each.name in IMPLICIT for each in ATEN)
-    assert ruled / len(needed) > 0.94, f"{ruled} with a rule, {decomposed} composites, loop: {' '.join(looped)}"
+    assert ruled / len(needed) > 0.95, f"{ruled} with a rule, {decomposed} composites, loop: {' '.join(looped)}"
     called = (
         "convolution native_layer_norm embedding _softmax nll_loss_forward index_put_ bmm copy_ max_pool2d_with_indices"
     )
     assert set(called.split()) <= set(WITH_RULES)
-
-
-#: Their gradients by scale and zero point are sums over each row.
-LEARNED = {f"_fake_quantize_learnable_per_{kind}_affine_backward" for kind in ("tensor", "channel")}
 
 
 def test_every_operator_that_a_derivative_formula_calls_is_reached_without_the_loop():
@@ -239,7 +235,7 @@ def test_every_operator_that_a_derivative_formula_calls_is_reached_without_the_l
     names = [each.name for each in ATEN if each.name.partition(".")[0] in called and needs_a_rule(each)]
     looped = {name.partition(".")[0] for name in names if name not in WITH_RULES}
     # The second is called where a device has a kernel for it, and no other.
-    assert looped <= {"mkldnn_rnn_layer_backward", "_fused_rms_norm_backward", *LEARNED}
+    assert looped <= {"mkldnn_rnn_layer_backward", "_fused_rms_norm_backward"}
 
 
 def apply(name, size, *args, **kwargs):
