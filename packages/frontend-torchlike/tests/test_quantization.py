@@ -222,7 +222,6 @@ def test_a_quantized_convolution_is_copied_and_pickled():
         assert repr(each) == repr(layer) and each(x).int_repr().equal(layer(x).int_repr())
 
 
-@pytest.mark.no_pipeline(reason="captured functions run outside of pipelines, or flush them")
 def test_a_quantized_network_is_captured_and_follows_its_parameters():
     inputs = t.randn(3, 4, 1, 8, 8)
     model = quantize_network(inputs)
@@ -242,7 +241,6 @@ def test_a_quantized_network_is_captured_and_follows_its_parameters():
         wanted = found
 
 
-@pytest.mark.no_pipeline(reason="captured functions run outside of pipelines, or flush them")
 @pytest.mark.filterwarnings("ignore:must run observer")  # products with a number are not observed, as in torch
 def test_quantized_layers_of_sequences_are_captured():
     model, inputs = Sequences().eval(), t.randn(2, 5, 3, 6)

@@ -38,6 +38,10 @@ class PackedParams(ScriptObject):
             scale = record.scale
         self._weight = wrap_quantized(record.integers, scale, record.zero_point, record.dtype, record.axis)
         self._bias = None if bias is None else bias.detach().to(ScalarType.Float)
+        if frontends.recording() is None:  # a function that is captured in a pipeline takes them for constants
+            for each in (self._bias, scale):
+                if isinstance(each, Tensor):
+                    frontends.materialize(each)
         self._floats = self._arrange(record.integers.to(ScalarType.Float))
         self._zero_points = self._find_zero_points()
         self._units: dict[tuple[float, float], Any] = {}

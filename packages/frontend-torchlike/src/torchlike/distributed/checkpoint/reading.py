@@ -67,11 +67,19 @@ def _read_index(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             part = json.loads((folder / f"part-{number}.json").read_text(encoding="utf-8"))
             for path, each in part.items():
                 found.setdefault(path, each | {"parts": []})["parts"] += each["parts"]
+                _check_files(folder, each["parts"])
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise CheckpointException(
             f"load: {str(folder)!r} is no whole checkpoint: {error}\nHint: checkpoint.save writes one"
         ) from error
     return found, load_file(folder / VALUES)
+
+
+def _check_files(folder: Path, parts: list[Any]) -> None:
+    """Raise ``ValueError`` unless the files of parts are in the folder, and nowhere else."""
+    for name in {part["file"] for part in parts}:
+        if Path(name).name != name or not (folder / name).is_file():
+            raise ValueError(f"there is no file {name!r} in it")
 
 
 def _check(folder: Path, leaves: list[Any], index: dict[str, Any], values: dict[str, Any]) -> None:

@@ -84,11 +84,16 @@ def set_model_state_dict(model: Module, model_state_dict: dict[str, Any], *, opt
 def set_optimizer_state_dict(
     model: Module, optimizers: Any, optim_state_dict: dict[str, Any], *, options: Any = None
 ) -> None:
-    """Load the state of optimizers that `get_optimizer_state_dict` has given."""
+    """Load the state of optimizers that `get_optimizer_state_dict` has given.
+
+    Raises ``ValueError`` for parameters that the model has not.
+    """
     groups = list(optim_state_dict["param_groups"])
     for optimizer in _as_list(optimizers):
         numbers = {name: number for number, name in _names(model, optimizer).items()}
         own, groups = groups[: len(optimizer.param_groups)], groups[len(optimizer.param_groups) :]
+        if missing := sorted({name for each in own for name in each["params"]} - {*numbers}):
+            raise ValueError(f"set_optimizer_state_dict: the optimizer has no parameter {missing[0]!r}")
         state = {numbers[name]: dict(each) for name, each in optim_state_dict["state"].items() if name in numbers}
         packed = [each | {"params": [numbers[name] for name in each["params"]]} for each in own]
         optimizer.load_state_dict({"state": state, "param_groups": packed})
