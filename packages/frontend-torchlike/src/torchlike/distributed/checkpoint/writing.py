@@ -11,7 +11,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from dispatch_aten.placements import Shard, placement_of, split
+from dispatch_aten.placements import placement_of
+from dispatch_aten.placements.operators import without_partial
 from dispatch_core.frontends import materialize, to_data
 from dispatch_core.runtime import find_interface
 
@@ -93,16 +94,11 @@ def _parts(tensor: Tensor, processes: Processes) -> Iterator[tuple[tuple[int, ..
         for start, array in find_interface(mesh.device_type).placements.parts(to_data(materialize(tensor))):
             yield start, frontend.wrap(array).cpu()
         return
-    here = mesh.get_coordinate()
-    if here is None or any(at for at, each in zip(here, placements, strict=True) if not isinstance(each, Shard)):
-        return
-    start, sizes = [0] * tensor.ndim, list(tensor.shape)
-    for dim, each in enumerate(placements):
-        if isinstance(each, Shard):
-            offset, size = split(sizes[each.dim], mesh.size(dim), here[dim])
-            start[each.dim], sizes[each.dim] = start[each.dim] + offset, size
-    if all(sizes):
-        yield tuple(start), tensor.detach().to_local().cpu()  # type: ignore[attr-defined]
+    part = tensor.detach().redistribute(mesh, without_partial(placements))  # type: ignore[attr-defined]
+    spec = part._dispatch_data.spec
+    is_first = not any(at for at, each in zip(spec.coordinate, spec.placements, strict=True) if not each.is_shard())
+    if is_first and all(spec.local_size):
+        yield tuple(start for start, _ in spec.parts), part.to_local().cpu()
 
 
 def _write(parts: dict[str, Any], values: dict[str, Any], processes: Processes, folder: Path) -> None:

@@ -19,7 +19,6 @@ from dispatch_aten.placements import (
     Shard,
     check_placements,
     placement_of,
-    split,
 )
 from dispatch_aten.placements.operators import without_partial
 
@@ -154,12 +153,8 @@ def place(tensor: Tensor, mesh: DeviceMesh, placements: Sequence[Placement], sou
         tensor = tensor.contiguous().clone()
         for dim in range(mesh.ndim):
             _operators.broadcast_(tensor, source, mesh.get_group(dim))
-    part = tensor
-    for dim, each in enumerate(placements):
-        if isinstance(each, Shard):
-            start, size = split(part.shape[each.dim], mesh.size(dim), mesh.get_local_rank(dim))
-            part = part.narrow(each.dim, start, size)
-    made = _operators.from_local(part.contiguous(), mesh, tuple(placements), list(tensor.shape))
+    whole = _operators.from_local(tensor, mesh, (Replicate(),) * mesh.ndim, list(tensor.shape))
+    made = _operators.redistribute(whole, mesh, tuple(placements))
     return made
 
 
