@@ -1,13 +1,13 @@
-"""Where arrays of JAX lie, and that what takes the place of an array, or is made like one, lies as that does.
+"""Where arrays of JAX lie: those that take the place of another one, or are made like it, lie as that does.
 
 Note [Places]
     An array has a place where a program has chosen it: it lies on one device (``jax:1``), or on several (a
-    ``NamedSharding``). What the default device makes has none, and meets arrays of any place; JAX calls these arrays not
-    committed. XLA chooses where the results of an operator lie. What is written to a tensor, and what is made like one, is
-    laid as the tensor lies: eagerly by ``device_put``, and in a program by a constraint.
+    ``NamedSharding``). An array that the default device makes has none, and meets those of any place; JAX calls it not
+    committed. XLA chooses where the results of an operator lie. The array that is written to a tensor, and one that is made
+    like it, are laid as the tensor lies: eagerly by ``device_put``, and in a program by a constraint.
 
     A tracer tells no place. While a planner's function is followed the places of the arrays that it is given are noted for
-    their tracers, and so are those of what is laid like them. The function is another one for other places.
+    their tracers, and so are those of arrays laid like them. The function is another one for other places.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def wrappers() -> dict[str, Callable[[Any], Any]]:
 
 
 def properties(index: int) -> dict[str, Any]:
-    """Return what is known of a device: its name, and its memory in bytes where the platform tells."""
+    """Return a device's name, and its memory in bytes where the platform tells."""
     device = jax.local_devices()[index]
     return {
         "name": device.device_kind,

@@ -1,4 +1,4 @@
-"""What the engines have in common: reductions of numbers that they lack, and waiting up to the group's time limit."""
+"""The common part of the engines: reductions of numbers that they lack, and waiting up to the group's time limit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _open: Final[weakref.WeakSet[Connection]] = weakref.WeakSet()
 
 
 class Connection:
-    """What an engine has opened for a group. Arrays are row-major, in one piece, and have a dimension at least."""
+    """An engine's connection of a group. Arrays are row-major, in one piece, and have a dimension at least."""
 
     def __init__(self, group: ProcessGroup) -> None:
         self.group = group
@@ -70,7 +70,7 @@ class Connection:
         return [array for array, _ in receives]
 
     def close(self) -> None:
-        """Give back what was opened."""
+        """Give the connection back."""
         _open.discard(self)
 
     def abandon(self) -> None:

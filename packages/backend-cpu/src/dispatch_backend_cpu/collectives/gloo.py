@@ -194,7 +194,7 @@ class GlooConnection(Connection):
         return found
 
     def _run(self, name: str, function: str, array: Array, into: Array) -> None:
-        """Run a collective in the thread, and write what it gives to an array; wait for it unless it is deferred."""
+        """Run a collective in the thread, and write its result to an array; wait for it unless it is deferred."""
         if self._failure is not None:
             raise self._failure
         if self._thread is None:
@@ -211,7 +211,7 @@ class GlooConnection(Connection):
             left.add(future.done, finish)
 
     def finish(self, name: str, future: Future[Any]) -> Any:
-        """Return what the thread gives, waiting up to the group's time limit."""
+        """Return the thread's result, waiting up to the group's time limit."""
         if self._failure is not None:
             raise self._failure
         try:

@@ -19,7 +19,7 @@ _INSTALL: Final = "pip install 'dispatch-backend-cpu[{}]'"
 
 
 class Collectives:
-    """What the cpu exchanges data with other processes by."""
+    """The cpu's exchange of data with other processes."""
 
     #: The names by which programs ask for it; the first is that of a group for which none was chosen.
     names = ("gloo", "mpi")
@@ -68,7 +68,7 @@ class Collectives:
         return connect(group)
 
     def close(self, connection: Connection) -> None:
-        """Give back what was opened."""
+        """Give a connection back."""
         connection.close()
 
     def all_reduce(self, connection: Connection, array: Any, reduction: str, into: Any) -> Any:

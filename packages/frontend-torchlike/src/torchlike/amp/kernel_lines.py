@@ -72,7 +72,7 @@ def _write_promotion(
 
 
 def _write_run(call: OperatorCasts, words: Sequence[str]) -> list[str]:
-    """Return the lines that run what is below; a composite as an ordinary call, where nothing else is masked."""
+    """Return the lines that run the call below; a composite as an ordinary call, where nothing else is masked."""
     lines = [f"return __below({', '.join(words)})"]
     if not call.runs_plainly:
         return lines

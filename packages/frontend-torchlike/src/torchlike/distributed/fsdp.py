@@ -56,7 +56,7 @@ class CPUOffloadPolicy(OffloadPolicy):
 
 
 class FSDPModule:
-    """What a module has in addition that `fully_shard` has taken (source: ``torch.distributed.fsdp.FSDPModule``)."""
+    """The methods of a module that `fully_shard` has taken (source: ``torch.distributed.fsdp.FSDPModule``)."""
 
     _fsdp: _ShardedParameters
 

@@ -4,8 +4,8 @@ They are the same for every device. A device whose arrays lie on several devices
 ``placements`` of its interface, and a layout of tensors that lie in parts has kernels for its records. Each is a step of a
 program, with a gradient that lies as the argument does.
 
-``dispatch::place_like`` is called for what takes the place of a tensor's array, and for gradients and states that belong to
-a tensor: they lie as that does, where both have one shape. On devices that know no placements it is a copy.
+``dispatch::place_like`` is called for an array that takes the place of a tensor's array, and for gradients and states that
+belong to a tensor: they lie as that does, where both have one shape. On devices that know no placements it is a copy.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def is_unknown(tensor: Any) -> bool:
 
 
 def without_partial(placements: Sequence[Any]) -> tuple[Any, ...]:
-    """Return placements with the whole in the place of what is to be combined, as gradients lie."""
+    """Return placements with the whole in the place of `Partial`, as gradients lie."""
     return tuple(Replicate() if isinstance(each, Partial) else each for each in placements)
 
 

@@ -1,4 +1,4 @@
-"""What a call does to this process's parts: made of the table of dimensions once for each way that its tensors lie."""
+"""The work of a call on this process's parts: made of the table of dimensions once for each way that its tensors lie."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def name_of(op: Any) -> str:
 
 
 class PartOperator:
-    """An operator: where its tensors stand among its arguments, and what is known of calls of it."""
+    """An operator: where its tensors stand among its arguments, and the plans of its calls."""
 
     _most: Final = 4096
 
@@ -61,7 +61,7 @@ class PartOperator:
         return self.op(*values[: self.split], **dict(zip(self.keywords, values[self.split :], strict=True)))
 
     def find_plan(self, values: Sequence[Any], given: list[tuple[int, int | None, Any, Spec]]) -> PartPlan:
-        """Return what a call does; ``given`` are its tensors: the argument, the place in a list, the part and the spec."""
+        """Return the plan of a call; ``given`` are its tensors: the argument, the place in a list, the part and the spec."""
         used: list[Any] = []
         for index in self.used:
             value = values[index]
@@ -76,7 +76,7 @@ class PartOperator:
         return found
 
     def describe(self, values: Sequence[Any], given: list[tuple[int, int | None, Any, Spec]]) -> Dims | None:
-        """Return what a call does to dimensions; None where no rule says it."""
+        """Return the dimensions of a call; None where no rule says it."""
         if self.rule is None:
             return None
         places = {index: number for number, (index, _) in enumerate(self.tensors)}

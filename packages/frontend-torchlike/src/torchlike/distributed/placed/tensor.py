@@ -1,7 +1,7 @@
 """The layout of tensors over several processes: this process's part, and how the parts make the whole.
 
 Note [Specs]
-    Where a tensor lies, and its size, is one object (`Spec`) for all tensors that lie so: what calls do is kept by it. An
+    Where a tensor lies, and its size, is one object (`Spec`) for all tensors that lie so: plans of calls are kept by it. An
     equal one that a copy or a file makes is the same object.
 
 Note [Alike in all processes]
@@ -79,7 +79,7 @@ class Spec:
 
     @cached_property
     def without_partial(self) -> Spec:
-        """The spec of the same tensor, whole in the place of what is to be combined."""
+        """The spec of the same tensor, whole where it is to be combined."""
         made = [Replicate() if isinstance(each, Partial) else each for each in self.placements]
         return Spec(self.mesh, made, self.size)
 

@@ -1,4 +1,4 @@
-"""Tensors on a mesh: how one is made of an ordinary one, and what it answers besides a tensor's methods.
+"""Tensors on a mesh: how one is made of an ordinary one, and its methods besides a tensor's.
 
 Note [DTensor]
     A tensor on a mesh is a `Tensor`; `DTensor` is the name by which programs ask for one, and its functions are methods of
@@ -209,8 +209,8 @@ def full_tensor(self: Tensor, *, grad_placements: Any = None) -> Tensor:
 def to_local(self: Tensor, *, grad_placements: Any = None) -> Tensor:
     """Return this process's part as an ordinary tensor; gradients pass (source: ``DTensor.to_local``).
 
-    On jax it is what all devices of the process hold. ``grad_placements`` say how the gradient of the part lies; by default
-    as the tensor does.
+    On jax it has the parts of all devices of the process. ``grad_placements`` say how the gradient of the part lies; by
+    default as the tensor does.
     """
     _find(self, "to_local")
     made: Tensor = _operators.to_local(self, None if grad_placements is None else tuple(grad_placements))

@@ -46,7 +46,7 @@ def place_parameter(
 
 
 def replicate_rest(module: Module, mesh: DeviceMesh, source: int | None = 0, made: Made | None = None) -> None:
-    """Put what a module has itself on a mesh, whole on each device, unless it lies on one."""
+    """Put a module's own tensors on a mesh, whole on each device, unless it lies on one."""
     whole = (Replicate(),) * mesh.ndim
     for name in [*module._parameters]:
         place_parameter(module, name, mesh, whole, source, made)

@@ -6,7 +6,7 @@ Note [Local outputs]
     function takes them.
 
 Note [Unknown placements]
-    What a recorded program computes on jax lies where XLA puts it, which is not known before. Styles leave such tensors as
+    A recorded program's results lie on jax where XLA puts them, which is not known before. Styles leave such tensors as
     they are: how the parameters lie decides.
 """
 
