@@ -34,7 +34,7 @@ except RuntimeError as error:
 USES = {
     "torch.ao.quantization.quantize_fx.fuse_fx(torch.nn.Linear(1, 1))": "torch.ao.quantization.quantize_fx.fuse_fx",
     "torch.ao.pruning.CubicSL()": "torch.ao.pruning.scheduler.cubic_scheduler.CubicSL",
-    "torch.ao.nn.quantizable.LSTM(2, 2)": "torch.ao.nn.quantizable.modules.rnn.LSTM",
+    "torch.ao.nn.sparse.quantized.Linear(2, 2)": "torch.ao.nn.sparse.quantized.linear.Linear",
     "class Mine(torch.ao.pruning.CubicSL): pass\nMine()": "torch.ao.pruning.scheduler.cubic_scheduler.CubicSL",
 }
 WITHIN_A_PROPERTY = """
@@ -115,7 +115,7 @@ try:
 except RuntimeError as error:
     print(error)
 """
-PARTS = "import torch.ao.quantization.quantize_fx, torch.ao.nn.quantizable, torch.ao.pruning"
+PARTS = "import torch.ao.quantization.quantize_fx, torch.ao.nn.sparse.quantized, torch.ao.pruning"
 PROGRAMS = {
     "named": NAMED,
     **{use: f"{PARTS}\n{use}" for use in USES},

@@ -85,6 +85,8 @@ class DeviceMesh(Mesh):
             )
         if has_devices(self.device_type):
             raise PlacementError(f"{self} has devices of this process, and no groups of processes")
+        if not is_group():
+            init_process_group(rank=0, world_size=1)
         return _groups_of(self.root)[self.dims[self.dim_of(0 if mesh_dim is None else mesh_dim)]]
 
     def get_all_groups(self) -> list[Any]:
@@ -161,8 +163,9 @@ def _check_type(device_type: str) -> str:
 def _join(ranks: Any) -> int:
     """Return this process's rank; a process that has no group yet gets it as torch's do."""
     if not is_group():
-        alone = ranks.size == 1 and "RANK" not in os.environ
-        init_process_group(rank=0 if alone else -1, world_size=1 if alone else -1)
+        if ranks.size == 1 and "RANK" not in os.environ:
+            return 0  # it needs no group until a program asks for it
+        init_process_group()
     if (size := get_world_size()) < ranks.size or ranks.max() >= size:
         raise PlacementError(
             f"Mesh should not be bigger than default world size {size}, but found {ranks.size} ranks!",
