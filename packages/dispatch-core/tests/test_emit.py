@@ -6,6 +6,8 @@ import gc
 import inspect
 import linecache
 import sys
+import threading
+import time
 import traceback
 import weakref
 from collections import deque
@@ -15,7 +17,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core.calls import emit
-from dispatch_core.calls.emit import define, is_generated, make_function
+from dispatch_core.calls.emit import define, is_generated, make_function, parse_expression
 from dispatch_core.calls.lazy_function import FIRST_CALLS, LazyFunction
 from dispatch_core.tracebacks import GENERATED
 
@@ -161,3 +163,28 @@ def test_an_interrupt_between_two_instructions_leaves_no_source_and_no_later_err
         assert (emit._watches, [*emit._unused]) == ({}, [])
         assert all(time == emit._OUTDATED for _, time, _, _ in sources.values())
     assert number > 100
+
+
+def test_threads_make_trees_at_once_while_the_garbage_collector_lets_others_run():
+    def make():
+        for number in range(300):
+            try:
+                parse_expression(f"f(a * b + c, d[{number}], *(x for x in y))")
+            except SystemError as error:
+                errors.append(error)
+
+    errors, before = [], (sys.getswitchinterval(), gc.get_threshold())
+    gc.callbacks.append(lambda *_: time.sleep(0))
+    try:
+        sys.setswitchinterval(1e-6)
+        gc.set_threshold(50)
+        threads = [threading.Thread(target=make) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    finally:
+        gc.callbacks.pop()
+        sys.setswitchinterval(before[0])
+        gc.set_threshold(*before[1])
+    assert errors == []

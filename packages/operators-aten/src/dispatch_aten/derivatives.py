@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING, Final
 
 from dispatch_aten.families import facts_of, overloads_with
 from dispatch_core.caches import LazyTable
+from dispatch_core.calls import parse_expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -96,7 +97,7 @@ class Formula:
 @cache
 def names_used(expression: str) -> frozenset[str]:
     """Return the names that an expression reads, functions included."""
-    return frozenset(node.id for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in ast.walk(parse_expression(expression)) if isinstance(node, ast.Name))
 
 
 def _facts(name: str, fact: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Final
 
+from dispatch_core.calls import parse_expression
 from dispatch_core.schema import FunctionSchema
 
 from .families import overload_names
@@ -49,7 +50,7 @@ _TURNED: Final = {"add": "add.Scalar", "mul": "mul.Scalar", "sub": "rsub.Scalar"
 def read_expression(schema: str, expression: str, names: Mapping[str, Any]) -> str | None:
     """Return the source of a function of an operator's arguments, or None where the expression reads none of them."""
     arguments = FunctionSchema.parse(schema).arguments
-    tree = ast.parse(expression, mode="eval")
+    tree = parse_expression(expression)
     if isinstance(tree.body, ast.Lambda) or not _names_read(tree) & {each.name for each in arguments}:
         return None
     parameters = []
@@ -67,7 +68,7 @@ def _names_read(tree: ast.AST) -> set[str]:
 
 def spell(expression: str, tensors: frozenset[str], names: Mapping[str, Any]) -> str:
     """Return an expression with calls of overloads; ``names`` are those of the module's functions."""
-    tree = ast.parse(expression, mode="eval")
+    tree = parse_expression(expression)
     return ast.unparse(_Speller(tensors, names).visit(tree))
 
 
@@ -126,4 +127,4 @@ class _Speller(ast.NodeTransformer):
 def _make_call(name: str, *operands: ast.expr, packet: str = "") -> ast.Call:
     """Make a call of an overload, or, where none is known by the operands, of the packet, which looks at them."""
     whole = name if "." in name else f"{name}.default" if name else packet
-    return ast.Call(ast.parse(f"aten.{whole}", mode="eval").body, [*operands], [])
+    return ast.Call(parse_expression(f"aten.{whole}").body, [*operands], [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .emit import define, indent, make_function
+from .emit import define, indent, make_function, parse_expression
 from .lazy_function import LazyFunction, make_code
 from .native import describe_front
 from .traits import KernelTraits, traits_of
@@ -15,5 +15,6 @@ __all__ = [
     "indent",
     "make_code",
     "make_function",
+    "parse_expression",
     "traits_of",
 ]

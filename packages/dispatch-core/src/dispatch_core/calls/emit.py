@@ -29,17 +29,35 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import count
 from types import CodeType, FunctionType, MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
+from ..forks import Order, forkable
 from ..tracebacks import GENERATED
 
+if TYPE_CHECKING:
+    import ast
+
+#: Python 3.11 fails to build a tree while another thread builds one, which the garbage collector may let it do.
+_parsing: Final = forkable(Order.MEMORY)
 #: How the names of constants begin that cannot be hashed, or change; see `quote`.
 BOXED: Final = "__its_"
 _NAMED: Final = re.compile(r"(?<![.\w])__[a-z]\w*")
 #: The generated functions' own variables among the names that begin with two underscores.
 _VARIABLE: Final = re.compile(r"__[bcdiprtx]\d*")
 _NO_CONSTANTS: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+def parse_expression(text: str) -> ast.Expression:
+    """Return the tree of an expression, in any thread.
+
+    >>> type(parse_expression("x + 1").body).__name__
+    'BinOp'
+    """
+    import ast  # most calls need no trees
+
+    with _parsing:
+        return ast.parse(text, mode="eval")
 
 
 def indent(lines: Iterable[str]) -> list[str]:

@@ -17,6 +17,7 @@ import dispatch_core as dc
 from dispatch_aten.derivatives import METADATA_SUFFIXES
 from dispatch_aten.gradients import functions_for
 from dispatch_core import frontends
+from dispatch_core.calls import parse_expression
 
 from ...functions.operator_functions import QUICK
 
@@ -104,7 +105,7 @@ class Derivative:
             # An in-place operator's node always begins with the tensor that was written to.
             gradients = {"self": gradients.get("self", "None"), **gradients}
         calls = _CallRenamer()
-        self._trees = {name: calls.visit(ast.parse(text, mode="eval")) for name, text in gradients.items()}
+        self._trees = {name: calls.visit(parse_expression(text)) for name, text in gradients.items()}
         self.called = calls.called
         self.gradients = {name: ast.unparse(tree) for name, tree in self._trees.items()}
 

@@ -24,7 +24,7 @@ import ast
 from collections.abc import Container, Iterable
 
 from dispatch_aten.derivatives import names_used
-from dispatch_core.calls import define, indent
+from dispatch_core.calls import define, indent, parse_expression
 
 from .derivative import Derivative
 
@@ -249,7 +249,7 @@ def _share_calls(formulas: list[str], *, with_grad: bool) -> tuple[list[str], li
     for index, formula in enumerate(formulas):
         calls = (
             ast.unparse(node.value)
-            for node in ast.walk(ast.parse(formula, mode="eval"))
+            for node in ast.walk(parse_expression(formula))
             if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call)
         )
         for call in dict.fromkeys(calls):
