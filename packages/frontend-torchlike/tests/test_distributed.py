@@ -11,6 +11,7 @@ import torchlike
 from dispatch_core.runtime import DeviceInterface
 from torchlike import distributed
 from torchlike.distributed import process_groups
+from torchlike.distributed.tensor import DeviceMesh
 from torchlike.nn.parallel import DistributedDataParallel
 from torchlike.utils.data import DistributedSampler
 
@@ -29,6 +30,17 @@ def group():
     yield distributed.group.WORLD
     if distributed.is_initialized():
         distributed.destroy_process_group()
+
+
+def test_a_mesh_makes_no_group_but_that_of_one_process(monkeypatch):
+    with monkeypatch.context() as context:
+        context.setattr("torchlike.distributed.device_mesh._join", lambda ranks: 0)
+        left = DeviceMesh("cpu", [0, 1])  # as after the end of a group of two
+    with pytest.raises(RuntimeError, match=r"get_group: .*\n.*init_process_group\(\) makes it"):
+        left.get_group()
+    assert not distributed.is_initialized()
+    assert DeviceMesh("cpu", [0]).get_group().size == 1
+    distributed.destroy_process_group()
 
 
 def test_a_group_of_one_process_has_every_collective(group):

@@ -85,7 +85,7 @@ class DeviceMesh(Mesh):
             )
         if has_devices(self.device_type):
             raise PlacementError(f"{self} has devices of this process, and no groups of processes")
-        if not is_group():
+        if not is_group() and self.root_ranks.size == 1:
             init_process_group(rank=0, world_size=1)
         return _groups_of(self.root)[self.dims[self.dim_of(0 if mesh_dim is None else mesh_dim)]]
 
