@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,8 +32,8 @@ class _Meeting:
     def __init__(self, count: int) -> None:
         self.barrier = threading.Barrier(count, timeout=_PATIENCE)
         self.values: list[Any] = [None] * count
-        #: The messages from one thread to another.
-        self.messages: dict[tuple[int, int], queue.Queue[Any]] = defaultdict(queue.Queue)
+        #: The messages from one thread to another; a queue made at the first use could be made by both at once.
+        self.messages = {pair: queue.Queue[Any]() for pair in product(range(count), repeat=2)}
 
     def swap(self, rank: int, value: Any) -> list[Any]:
         self.values[rank] = value
