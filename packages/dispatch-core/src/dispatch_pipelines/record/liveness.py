@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_core.arrays import owners
 
 from .pending import Pending, storage_key
-from .steps import Step, values_in
+from .steps import Step, is_tied, values_in
 
 if TYPE_CHECKING:
     from ..program.model import Program
@@ -104,7 +104,7 @@ def observable_nodes(program: Program) -> list[int]:
         if (
             any(output.index in needed for output in outputs)
             or any(value.place in memories for value in node.written)
-            or "nondeterministic_seeded" in node.tags
+            or is_tied(node.tags)
             or not (outputs or node.written)
         ):
             found.append(index)
@@ -131,7 +131,7 @@ def are_all_observable(records: Sequence[RecordedCall]) -> bool | None:
         if kind.written:
             if found and not all(_is_there(value) for index in kind.written for value in values_in(values[index])):
                 found = None
-        elif "nondeterministic_seeded" in kind.entry.tags or kind.orders_streams:
+        elif is_tied(kind.entry.tags) or kind.orders_streams:
             pass
         elif isinstance(made, tuple):
             for output in made:

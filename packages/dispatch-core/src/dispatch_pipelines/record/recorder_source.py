@@ -39,6 +39,7 @@ from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec, row_major_spec
 from .blocks import Block, innermost
 from .callers import INSIDE
 from .pending import Pending, known_storage_key
+from .steps import is_tied
 
 if TYPE_CHECKING:
     from .recording import Recorder
@@ -103,7 +104,7 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
             constants["__record_view"] = frontend.views.view
         if frontend.writes is not None:
             constants["__record_mutated"] = frontend.writes.note_write
-    has_effect = bool(signature.writes) or "nondeterministic_seeded" in entry.tags
+    has_effect = bool(signature.writes) or is_tied(entry.tags)
 
     def lines(spelled: Any) -> list[str]:
         return _recorder_lines(

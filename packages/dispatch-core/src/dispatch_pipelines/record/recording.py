@@ -64,7 +64,7 @@ from .materialization import draw_recorded, materialize_argument, to_step_argume
 from .pending import Pending, PendingMemory, describe, pending_type, storage_key
 from .recorder_source import is_specializable, make_inlined_recorder
 from .stats import HOST_READ
-from .steps import step_type
+from .steps import EXCHANGES, step_type
 
 if TYPE_CHECKING:
     from ..run.session import Session
@@ -114,8 +114,8 @@ def _make_recorder(op: Any, keyset: Any, place: int | None, why: str = "") -> Ru
         return pass_on
     functional = winner.functional() if _is_for(winner, key) else None
     is_composed = functional is None and not _is_kernel(winner, key)
-    is_view = is_composed and _is_captured_whole(winner, key)
-    if is_composed and not is_view and not _is_recorded_whole(winner, key):
+    is_captured = is_composed and (_is_exchange(winner, key) or _is_captured_whole(winner, key))
+    if is_composed and not is_captured and not _is_recorded_whole(winner, key):
         return pass_on
     if signature.is_factory and any(parameter.type == "Any" for parameter in signature.parameters):
         return _host_data(entry.name, pass_on)
@@ -147,7 +147,7 @@ def _make_recorder(op: Any, keyset: Any, place: int | None, why: str = "") -> Ru
             return record(*values)
         return record(*session.recording.meet(values, unread))
 
-    if is_view:
+    if is_captured:
         return _for_captures(run, pass_on)
     if signature.device_index is not None and not signature.is_factory:
         here, index = run, signature.device_index
@@ -281,10 +281,15 @@ def _for_captures(record: Runner, pass_on: Runner) -> Runner:
 
     def run(*values: object, **keywords: object) -> Any:
         session = current()
-        recorded = session is not None and session.recording is not None and not keywords
-        return (record if recorded else pass_on)(*values, **keywords)
+        recording = None if session is None or keywords else session.recording
+        return (pass_on if recording is None or not recording.is_open else record)(*values, **keywords)
 
     return run
+
+
+def _is_exchange(winner: Resolution, key: DispatchKey) -> bool:
+    """Return whether a composite exchanges data with other processes, and writes to arrays of the device, if to any."""
+    return EXCHANGES in winner.entry.tags and all(each.mutable for each in owners.KEY_TYPES.get(key, ()))
 
 
 def _is_captured_whole(winner: Resolution, key: DispatchKey) -> bool:

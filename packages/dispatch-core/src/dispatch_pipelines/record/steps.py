@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from dispatch_core.keys import context
 from dispatch_core.keys.table import AUTOGRAD, DispatchKey
@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from dispatch_core.operators.entry import OperatorEntry
 
     from .pending import Pending
+
+
+#: The tag of operators that several processes call, each the same ones in one order. Captured functions alone record them.
+EXCHANGES: Final = "exchanges"
+_TIED: Final = frozenset({"nondeterministic_seeded", EXCHANGES})
+
+
+def is_tied(tags: frozenset[str]) -> bool:
+    """Return whether calls of an operator with these tags are never left out, and keep their order."""
+    return not _TIED.isdisjoint(tags)
 
 
 class Step:
@@ -71,8 +81,8 @@ class Step:
 
     @property
     def is_random(self) -> bool:
-        """Whether the step draws random numbers, so that it is never left out and never changes places with another."""
-        return "nondeterministic_seeded" in self.entry.tags
+        """Whether the step draws random numbers or exchanges data: it is never left out, nor changes places with such."""
+        return is_tied(self.entry.tags)
 
     @property
     def line(self) -> str:

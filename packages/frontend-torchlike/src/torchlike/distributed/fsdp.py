@@ -14,6 +14,7 @@ from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.placements import Partial, Placement, PlacementError, Replicate, Shard, placement_of
+from dispatch_core.frontends import recording
 from dispatch_core.runtime import find_interface
 
 from ..autograd.graph import saved_tensors_hooks
@@ -122,7 +123,7 @@ class _ShardedParameters:
 
     def before(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self.gather()
-        if self.reshards:
+        if self.reshards and recording() is None:  # a replay has no hooks: it keeps the whole until backward
             block = saved_tensors_hooks(self._pack, self._unpack)
             block.__enter__()
             self._blocks.append(block)

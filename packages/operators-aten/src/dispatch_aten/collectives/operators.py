@@ -4,9 +4,11 @@ They are the same for every device. A group of one process needs no more than at
 by the ``collectives`` of the device's interface, which sees row-major arrays of numbers in at least one dimension: truth
 values go as int8, of which the greater is "or", complex numbers as pairs of floats, and the average is the sum, divided.
 
-Note [Collectives are not recorded]
+Note [Collectives in pipelines]
     A pipeline leaves out calls of which nothing is read, and each process may read something else; a collective that one
-    process leaves out would never end in the others. So recorded calls run first, and then the collective, at once.
+    process leaves out would never end in the others. So recorded calls run first, and then the collective, at once. A
+    captured function runs as a whole, in each process: it records them, by the tag ``exchanges``, leaves none out and keeps
+    their order. It refuses ``send``, which has no result, and results by ``out=``.
 """
 
 from __future__ import annotations
@@ -240,7 +242,7 @@ def define() -> dc.Library:
     """Define the operators; return their library."""
     library = dc.Library("dispatch", "DEF")
     for schema in filter(None, _SCHEMAS.splitlines()):
-        name = library.define(schema).partition("::")[2]
+        name = library.define(schema, tags="exchanges").partition("::")[2]
         library.impl(name, _KERNELS[name], "CompositeExplicitAutograd")
         dc.register_fake(f"dispatch::{name}", _FAKES[name], lib=library)
         if name in RULES:
