@@ -94,3 +94,37 @@ def test_fully_sharded_modules(net: type) -> None:
 
     found = run_ranks((2,), run)
     np.testing.assert_allclose(np.mean(found, 0), expected, 1e-12)
+
+
+@pytest.mark.parametrize(("shape", "data"), [((2, 2), ("data",)), ((2, 2, 2), ("outer", "data"))])
+def test_a_module_that_is_cut_by_columns_is_fully_sharded_along_another_part_of_the_mesh(
+    shape: Any, data: Any
+) -> None:
+    torch.manual_seed(0)
+    model, batches = MLP().double(), batches_for(MLP)
+    single = copy.deepcopy(model)
+    expected = train(single, batches, "Adam")
+
+    def run(mesh: DeviceMesh) -> Any:
+        plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
+        made = parallelize_module(copy.deepcopy(model), mesh["model"], plan)
+        fully_shard(made, mesh=mesh[data])
+        assert made.up.weight.device_mesh == mesh and made.up.weight.placements[-2:] == (Shard(1), Shard(0))
+        along = [mesh[name] for name in data]
+        rank = sum(each.get_local_rank() * 2**place for place, each in enumerate(reversed(along)))
+        count = 2 ** len(along)
+        losses = train(made, [(x.chunk(count)[rank], y.chunk(count)[rank]) for x, y in batches], "Adam")
+        for (name, one), other in zip(made.named_parameters(), single.parameters(), strict=True):
+            np.testing.assert_allclose(full(one.detach()).numpy(), other.detach().numpy(), 1e-10, 1e-11, err_msg=name)
+        return losses
+
+    np.testing.assert_allclose(np.mean(run_ranks(shape, run, (*data, "model")), 0), expected, 1e-12)
+
+
+def test_a_parameter_on_another_mesh_is_not_fully_sharded() -> None:
+    def run(mesh: DeviceMesh) -> None:
+        linear = parallelize_module(torch.nn.Linear(4, 4), mesh["model"], ColwiseParallel())
+        with pytest.raises(ValueError, match="no part of the mesh"):
+            fully_shard(linear, mesh=type(mesh)([[0, 1], [2, 3]], mesh.get_rank(), ("a", "b"))["a"])
+
+    run_ranks((2, 2), run, ("data", "model"))

@@ -4,11 +4,16 @@ Note [Unsharded parameters]
     On jax the compiler gathers a parameter where a program needs it. Between processes a module gathers its own parameters
     before its ``forward``, and gives them back after it; what backward needs of them is gathered again. The gradients are
     averaged over the processes, and each keeps its part.
+
+Note [Parts of parts]
+    A parameter that lies on another part of the mesh already, as `parallelize_module` has it, is cut along both: it lies on
+    the part that has the dimensions of both, and in ``forward`` as it lay before. It is cut along a dimension that the other
+    part leaves whole, if it has one, because only these are put together without the other part's processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +25,11 @@ from dispatch_core.runtime import find_interface
 from ..autograd.graph import saved_tensors_hooks
 from ..history.grad_mode import no_grad
 from ..nn.modules.module import Module
+from ..nn.parameter import Parameter
 from ..tensors.tensor import Tensor
-from .device_mesh import DeviceMesh, current_mesh, has_devices, init_device_mesh
+from .device_mesh import DeviceMesh, as_device_mesh, current_mesh, has_devices, init_device_mesh
 from .process_groups import get_world_size, is_group
+from .tensor.dtensor import DTensor, distribute_tensor
 from .tensor.modules import Made, place_parameter
 
 __all__ = [
@@ -88,12 +95,19 @@ class _ShardedParameters:
     """The parameters of a module that lie in parts; see Note [Unsharded parameters]."""
 
     def __init__(
-        self, module: Module, owners: list[tuple[Module, str]], mesh: DeviceMesh, policy: MixedPrecisionPolicy
+        self,
+        module: Module,
+        owners: list[tuple[Module, str]],
+        mesh: DeviceMesh,
+        policy: MixedPrecisionPolicy,
+        inner: Iterable[tuple[Tensor, Any]] = (),
     ) -> None:
         self.module, self.owners, self.mesh, self.policy = module, owners, mesh, policy
         self.syncs, self.reshards = True, True
         #: Whether the program has gathered the parameters itself.
         self.is_held = False
+        #: id of a parameter → the mesh and the placements that it had before; see Note [Parts of parts].
+        self._before = {id(each): before for each, before in inner}
         #: Whether the compiler gathers.
         self.is_placed = has_devices(mesh.device_type)
         #: Module and name → the parameter, while the whole is in its place.
@@ -150,9 +164,11 @@ class _ShardedParameters:
         lying = parameter if self.policy.param_dtype is None else parameter.to(self.policy.param_dtype)
         if self.is_placed:
             return lying
-        whole = lying.redistribute(placements=[Replicate()] * len(known[1]))  # type: ignore[attr-defined]
-        made: Tensor = whole.to_local(grad_placements=[gradients] * len(known[1]))
-        return made
+        before = self._before.get(id(parameter))
+        inner = {} if before is None else dict(zip(before[0].dims, before[1], strict=True))
+        whole = lying.redistribute(placements=[inner.get(dim, Replicate()) for dim in known[0].dims])  # type: ignore[attr-defined]
+        made: Tensor = whole.to_local(grad_placements=[inner.get(dim, gradients) for dim in known[0].dims])
+        return made if before is None else DTensor.from_local(made, *before, shape=lying.shape)
 
     def _pack(self, tensor: Tensor) -> Any:
         found = self._wholes.get(id(tensor))
@@ -222,15 +238,25 @@ def _shard(
     if isinstance(module, FSDPModule):
         raise PlacementError("fully_shard has taken this module already")
     made: Made = {}
-    owners = [(owner, name) for owner, name in _own_parameters(module) if id(owner._parameters[name]) not in ignored]
+    owners = [
+        (owner, name) for owner, name in _own_parameters(module, mesh) if id(owner._parameters[name]) not in ignored
+    ]
+    inner: dict[Tensor, Any] = {}
     for owner, name in owners:
         parameter = owner._parameters[name]
         assert parameter is not None
         chosen = choose(parameter) if choose is not None else None
+        if (known := placement_of(parameter)) is not None:
+            found = made.get(parameter)
+            if found is None:
+                found = made[parameter] = _cut_part(parameter, mesh, *known, chosen)
+                inner[found] = known
+            owner.register_parameter(name, found)
+            continue
         lies = _cut(parameter, mesh) if chosen is None else chosen
         place_parameter(owner, name, mesh, [Replicate()] * (mesh.ndim - 1) + [lies], made=made)
     module.__class__ = type(f"FSDP{type(module).__name__}", (FSDPModule, type(module)), {"__module__": __name__})
-    state = module._fsdp = _ShardedParameters(module, owners, mesh, policy)
+    state = module._fsdp = _ShardedParameters(module, owners, mesh, policy, inner.items())
     if state.is_placed and policy.param_dtype is policy.output_dtype is None:
         return
     state.reshards = not state.is_placed and mesh.size() > 1 and (reshards is None or bool(reshards))
@@ -245,14 +271,44 @@ def _shard(
     module.register_forward_hook(dc.capture.traceable(after), always_call=True)
 
 
-def _own_parameters(module: Module) -> Iterator[tuple[Module, str]]:
+def _own_parameters(module: Module, mesh: DeviceMesh) -> Iterator[tuple[Module, str]]:
     """Yield the parameters of a module and its submodules by owner and name, but for those that are taken."""
     for name, each in module._parameters.items():
-        if each is not None and placement_of(each) is None:
+        if each is not None and not _is_taken(each, mesh):
             yield module, name
     for child in module.children():
         if not isinstance(child, FSDPModule):
-            yield from _own_parameters(child)
+            yield from _own_parameters(child, mesh)
+
+
+def _is_taken(parameter: Tensor, mesh: DeviceMesh) -> bool:
+    """Return whether a parameter lies on a mesh already, and not on another part of it. Raises ``PlacementError``."""
+    known = placement_of(parameter)
+    if known is None:
+        return False
+    if has_devices(mesh.device_type) or not set(known[0].dims).isdisjoint(mesh.dims):
+        return known[0].root == mesh.root or has_devices(mesh.device_type)
+    if known[0].root != mesh.root:
+        raise PlacementError(
+            f"fully_shard: a parameter lies on {known[0]}, which is no part of the mesh of {mesh}",
+            hint="make one mesh with names for all dimensions, and give each function its part, as mesh['data']",
+        )
+    return False
+
+
+def _cut_part(parameter: Tensor, mesh: DeviceMesh, part: Any, lies: Sequence[Placement], chosen: Any) -> Parameter:
+    """Return a parameter that lies on a part of a mesh, cut along another part, too; see Note [Parts of parts]."""
+    taken = [each.dim for each in lies if isinstance(each, Shard)]
+    free = [dim for dim, size in enumerate(parameter.shape) if dim not in taken and size >= mesh.size(mesh.ndim - 1)]
+    outer = chosen or (Shard((free or [0])[0]) if parameter.ndim else Replicate())
+    both = as_device_mesh(mesh.root._part(sorted({*mesh.dims, *part.dims})))
+    now: dict[int, Placement] = dict(zip(part.dims, lies, strict=True))
+    wanted = {**now, mesh.dims[-1]: outer}
+    local = parameter.detach().to_local()  # type: ignore[attr-defined]
+    whole = distribute_tensor(local, mesh, (Replicate(),) * mesh.ndim).to_local()  # type: ignore[attr-defined]
+    made = DTensor.from_local(whole, both, [now.get(dim, Replicate()) for dim in both.dims], shape=parameter.shape)
+    made = made.redistribute(placements=[wanted.get(dim, Replicate()) for dim in both.dims])  # type: ignore[attr-defined]
+    return Parameter(made.detach(), requires_grad=parameter.requires_grad)
 
 
 def _cut(parameter: Tensor, mesh: DeviceMesh) -> Placement:

@@ -72,7 +72,13 @@ _GROUPS: Final = {
     "torchlike.device_modules.cpu_amp": "cpu.amp cpu.amp.autocast_mode cpu.amp.grad_scaler",
     "torchlike.cuda": "cuda.memory cuda.random cuda.streams",
     "torchlike.cuda.amp": "cuda.amp.autocast_mode cuda.amp.common cuda.amp.grad_scaler",
-    "torchlike.distributed.tensor": "distributed.tensor.placement_types",
+    "torchlike.distributed": "distributed.distributed_c10d",
+    "torchlike.distributed.tensor": (
+        "distributed.tensor.placement_types distributed._tensor.api distributed._tensor.placement_types"
+    ),
+    "torchlike.distributed.tensor.parallel": (
+        "distributed.tensor.parallel.style distributed.tensor.parallel.api distributed.tensor.parallel.loss"
+    ),
     "torchlike.distributions.distribution": "distributions.exp_family",
     "torchlike.history.grad_mode": "autograd.grad_mode",
     "torchlike.hub": "utils.model_zoo",
@@ -121,7 +127,8 @@ _ALIASED: Final = frozenset(
     torchlike.ao.nn.quantized.functional torchlike.ao.quantization torchlike.ao.quantization.fake_quantize
     torchlike.ao.quantization.fuser_method_mappings torchlike.ao.quantization.observer torchlike.ao.quantization.qconfig
     torchlike.ao.quantization.quantization_mappings torchlike.ao.quantization.stubs torchlike.ao.quantization.utils
-    torchlike.cuda torchlike.cuda.amp torchlike.distributed.tensor torchlike.distributions.distribution torchlike.hub
+    torchlike.cuda torchlike.cuda.amp torchlike.distributed torchlike.distributed.tensor torchlike.distributed.tensor.parallel
+    torchlike.distributions.distribution torchlike.hub
     torchlike.nn.modules torchlike.nn.parallel torchlike.optim.adagrad torchlike.optim.adam torchlike.optim.sgd
     torchlike.profiler torchlike.signal.windows torchlike.version
     """.split()
