@@ -61,6 +61,8 @@ class Dims:
     sizes: Mapping[Any, int] = field(default_factory=dict)
     #: Arguments that are the shape of a result, by name, with the number of the result.
     shapes: Mapping[str, int] = field(default_factory=dict)
+    #: Arguments that are the size of a label in the arguments, by name.
+    counts: Mapping[str, Any] = field(default_factory=dict)
 
 
 #: Returns what a call does to dimensions; None where the rule has no answer.

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 from . import dims_rules as rules
+from . import network_rules
 from .dims import Rule, read_row
 
 __all__ = ["USED", "find_rule"]
@@ -28,18 +29,22 @@ native_layer_norm: *#,#,#->*#,*@,*@
 native_layer_norm_backward: *#,*#,*@,*@,#,#->*#,#,#; linear 0
 _fused_rms_norm: *#,#->*#,*@
 _fused_rms_norm_backward: *#,*#,*@,#->*#,#; linear 0
-convolution: n.,.,.->n.
-convolution_backward: n.,n.,.->n.,.,.; linear 0
-max_pool2d_with_indices: nchw->nchw,nchw; whole chw
-max_pool2d_with_indices_backward: nchw,nchw,nchw->nchw; whole chw; linear 0
-avg_pool2d: nchw->nchw; whole chw; linear 0
-avg_pool2d_backward: nchw,nchw->nchw; whole chw; linear 0
-_adaptive_avg_pool2d: nchw->nchw; whole chw; linear 0
-_adaptive_avg_pool2d_backward: nchw,nchw->nchw; whole chw; linear 0
+max_pool2d_with_indices: nchw->nchw,nchw; whole hw
+max_pool2d_with_indices_backward: nchw,nchw,nchw->nchw; whole hw; linear 0
+avg_pool2d: nchw->nchw; whole hw; linear 0
+avg_pool2d_backward: nchw,nchw->nchw; whole hw; linear 0
+_adaptive_avg_pool2d: nchw->nchw; whole hw; linear 0
+_adaptive_avg_pool2d_backward: nchw,nchw->nchw; whole hw; linear 0
 native_dropout_backward: *,*->*; linear 0
 tril: *ij->*ij; whole ij; linear 0
 triu: *ij->*ij; whole ij; linear 0
 """
+
+#: Operators of a batch of images, each channel for itself.
+_RESIZED: Final = (
+    "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d"
+    " _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d"
+).split()
 
 #: Operators of the tag ``pointwise`` that sums go through, each with the sets of arguments; see Note [Labels] in `dims`.
 _LINEAR: Final = {
@@ -106,6 +111,17 @@ _RULES: Final[dict[str, Rule]] = {
         name: partial(rules.reduction, combine=way, linear=name in ("sum", "mean")) for name, way in _REDUCTIONS.items()
     },
     **dict.fromkeys(_LOSSES, rules.loss),
+    **{name: read_row("nc.->nc.; linear 0") for name in _RESIZED},
+    **{f"{name}_backward": read_row("nc.->nc.; linear 0; sizes input_size") for name in _RESIZED},
+    "convolution": network_rules.convolution,
+    "convolution_backward": network_rules.convolution_backward,
+    **dict.fromkeys(
+        "_native_batch_norm_legit _native_batch_norm_legit_functional _native_batch_norm_legit_no_training".split(),
+        network_rules.batch_norm,
+    ),
+    "native_batch_norm_backward": network_rules.batch_norm_backward,
+    "native_group_norm": network_rules.group_norm,
+    "native_group_norm_backward": network_rules.group_norm_backward,
     **{
         name: partial(rules.along, name=each, linear=name in _LINEAR_ALONG, backward=name in _LINEAR_BACKWARD)
         for name, each in _ALONG.items()
@@ -136,7 +152,8 @@ _RULES: Final[dict[str, Rule]] = {
 }
 #: The arguments besides tensors that rules read.
 USED: Final = frozenset(
-    "dim dims dim0 dim1 size input_sizes keepdim reduction dtype scale_grad_by_freq normalized_shape indices pad".split()
+    "dim dims dim0 dim1 size input_size input_sizes keepdim reduction dtype scale_grad_by_freq normalized_shape indices pad"
+    " training train transposed groups bias_sizes output_mask N".split()
 )
 
 

@@ -125,7 +125,8 @@ class PartPlan:
             self._find_sizes(dims, specs, labels, each)
             for labels, each in zip(dims.outputs, self.outputs, strict=False)
         ]
-        self.new_values = self._localize(dims, values)
+        parts = [Spec(mesh, wanted, spec.size).local_size for spec, wanted in zip(specs, found.inputs, strict=True)]
+        self.new_values = self._localize(dims, values, parts)
         #: Whether what is written to lies elsewhere during the call, and is written to after it.
         self.is_written_back = bool(operator.writes) and (
             not self.has_rule or any(rank == 0 for rank, *_ in self.moves) or self.outputs[0] != target
@@ -157,9 +158,12 @@ class PartPlan:
         known.update(dims.sizes)
         return {each.dim: known[labels[each.dim]] for each in placements if isinstance(each, Shard)}
 
-    def _localize(self, dims: Dims, values: Sequence[Any]) -> dict[int, Any]:
-        """Return the arguments that say the shape of a result, as this process's part has it."""
-        found = {}
+    def _localize(self, dims: Dims, values: Sequence[Any], parts: Sequence[tuple[int, ...]]) -> dict[int, Any]:
+        """Return the arguments that say the shape of a result, or a size, as this process's part has it."""
+        found: dict[int, Any] = {}
+        for name, label in dims.counts.items():
+            rank, dim = next((rank, each.index(label)) for rank, each in enumerate(dims.inputs) if label in each)
+            found[self.operator.names.index(name)] = parts[rank][dim]
         for name, result in dims.shapes.items():
             sizes = self.sizes[result]
             if sizes:

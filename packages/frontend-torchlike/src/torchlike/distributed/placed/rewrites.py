@@ -9,6 +9,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.placements import Partial, Replicate, Shard, normalize
 
+from .batch_norms import BATCH_NORMS
 from .moves import move
 from .plans import PartOperator
 from .tensor import Spec, record_of, wrap_part
@@ -181,6 +182,7 @@ _LOSSES: Final = frozenset(
     " binary_cross_entropy_with_logits soft_margin_loss".split()
 )
 _BY_NAME: Final[dict[str, Callable[..., Any]]] = {
+    **BATCH_NORMS,
     "nll_loss_forward": _nll_loss,
     "linalg_vector_norm": _norm,
     "mean": _mean,
