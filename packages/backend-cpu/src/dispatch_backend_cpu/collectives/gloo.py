@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
-from queue import SimpleQueue
+from functools import partial
 from typing import Any, Final
 
 import jax
@@ -33,6 +31,7 @@ from dispatch_aten.collectives import (
 
 from ..arrays import Array
 from .connection import Connection, wait_for
+from .worker import Call, Worker
 
 __all__ = ["GlooConnection", "connect"]
 
@@ -50,6 +49,15 @@ _FUNCTIONS: Final[dict[str, Callable[[Any], Any]]] = {
     "product": lambda x: jnp.prod(lax.all_gather(x, _AXIS), axis=0, dtype=x.dtype),
     "gather": lambda x: lax.all_gather(x, _AXIS, tiled=True),
     "scatter": lambda x: lax.psum_scatter(x, _AXIS, tiled=True),
+    "from 0": lambda x: lax.ppermute(x, _AXIS, [(0, 1)]),
+    "from 1": lambda x: lax.ppermute(x, _AXIS, [(1, 0)]),
+}
+#: Between two ranks one message each way is all that it takes, where gloo's ring sends several.
+_OF_TWO: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "sum": jnp.add,
+    "min": jnp.minimum,
+    "max": jnp.maximum,
+    "product": jnp.multiply,
 }
 
 
@@ -72,41 +80,12 @@ def _address_of(group: ProcessGroup) -> str:
         return str(made.getsockname()[0])
 
 
-class _Thread:
-    """A thread that runs functions one after the other; a process ends without waiting for it."""
-
-    def __init__(self) -> None:
-        self._queue: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
-        threading.Thread(target=self._work, name="gloo", daemon=True).start()
-
-    def call(self, function: Callable[[], Any]) -> Future[Any]:
-        """Call a function in the thread; return its future."""
-        made: Future[Any] = Future()
-        self._queue.put((function, made))
-        return made
-
-    def end(self) -> None:
-        """End the thread once its functions have run."""
-        self._queue.put(None)
-
-    def _work(self) -> None:
-        while (given := self._queue.get()) is not None:
-            function, future = given
-            try:
-                result = function()
-            except BaseException as error:  # noqa: BLE001  # the thread that waits raises it
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-            del function, given, future
-
-
 class GlooConnection(Connection):
     """The devices of a group's processes, and the collectives that were compiled for them."""
 
     def __init__(self, group: ProcessGroup) -> None:
         super().__init__(group)
-        self._thread: _Thread | None = _Thread()
+        self._thread: Worker | None = Worker("gloo", partial(jax.enable_x64, True))
         self._failure: CollectiveError | None = None
         self._compiled: dict[tuple[Any, ...], Any] = {}
         #: The rank that sends, and the one that receives → the connection of the two.
@@ -146,7 +125,7 @@ class GlooConnection(Connection):
         if (
             self._failure is not None
             and self._thread is not None
-            and not wait([self._thread.call(int)], _PATIENCE).done
+            and not self._thread.call(int).wait(_PATIENCE)
         ):
             os._exit(1)
 
@@ -165,9 +144,12 @@ class GlooConnection(Connection):
         self._run("all_gather", "gather", array.reshape(-1).view(np.uint8), into.reshape(-1).view(np.uint8))
 
     def _broadcast(self, into: Array, root: int) -> None:
-        """Add bytes, which are zero in all ranks but one."""
-        taken = into.reshape(-1).view(np.uint8)
-        self._run("broadcast", "sum", taken if self.group.rank == root else np.zeros_like(taken), taken)
+        """Send bytes to the other of two ranks; of more, add them, which are zero in all ranks but one."""
+        taken, is_root = into.reshape(-1).view(np.uint8), self.group.rank == root
+        if self.group.size == 2:
+            self._run("broadcast", f"from {root}", taken, None if is_root else taken)
+        else:
+            self._run("broadcast", "sum", taken if is_root else np.zeros_like(taken), taken)
 
     def _exchange(self, sends: Sequence[tuple[Array, int]], receives: Sequence[tuple[Array, int]]) -> None:
         """Broadcast each message in the pair of its ranks, which has a thread of its own."""
@@ -193,30 +175,32 @@ class GlooConnection(Connection):
             found = self._pairs[source, target] = GlooConnection(made)
         return found
 
-    def _run(self, name: str, function: str, array: Array, into: Array) -> None:
+    def _run(self, name: str, function: str, array: Array, into: Array | None) -> None:
         """Run a collective in the thread, and write its result to an array; wait for it unless it is deferred."""
         if self._failure is not None:
             raise self._failure
         if self._thread is None:
             raise CollectiveError(f"the connection of group {self.group.name!r} was closed")
-        future = self._thread.call(lambda: self._compute(function, array))
+        call = self._thread.call(partial(self._compute, function, array))
 
         def finish() -> None:
-            np.copyto(into, self.finish(name, future).reshape(into.shape))
+            made = self.finish(name, call)
+            if into is not None:
+                np.copyto(into, made.reshape(into.shape))
 
         left = current_deferral()
         if left is None:
             finish()
         else:
-            left.add(future.done, finish)
+            left.add(call.is_done, finish)
 
-    def finish(self, name: str, future: Future[Any]) -> Any:
+    def finish(self, name: str, call: Call) -> Any:
         """Return the thread's result, waiting up to the group's time limit."""
         if self._failure is not None:
             raise self._failure
         try:
-            wait_for(self.group, lambda: bool(wait([future], _SLICE).done), name)
-            return future.result()
+            wait_for(self.group, partial(call.wait, _SLICE), name)
+            return call.result()
         except CollectiveError as error:
             self._failure = error
             raise
@@ -225,15 +209,19 @@ class GlooConnection(Connection):
             raise self._failure from error
 
     def _compute(self, function: str, array: Array) -> Array:
-        with jax.enable_x64(True):
-            given = jax.make_array_from_single_device_arrays(
-                (self.group.size, *array.shape), self._sharding, [jax.device_put(array[None], self._device)]
-            )
-            key = function, array.shape, array.dtype
-            run = self._compiled.get(key)
-            if run is None:
-                run = self._compiled[key] = self._compile(_FUNCTIONS[function], given)
-            return np.asarray(run(given).addressable_data(0))
+        given = jax.make_array_from_single_device_arrays(
+            (self.group.size, *array.shape), self._sharding, [jax.device_put(array[None], self._device)]
+        )
+        key = function, array.shape, array.dtype
+        run = self._compiled.get(key)
+        if run is None:
+            run = self._compiled[key] = self._compile(self._find_function(function), given)
+        return np.asarray(run(given).addressable_data(0))
+
+    def _find_function(self, name: str) -> Callable[[Any], Any]:
+        if self.group.size == 2 and name in _OF_TWO:
+            return lambda x: _OF_TWO[name](x, lax.ppermute(x, _AXIS, [(0, 1), (1, 0)]))
+        return _FUNCTIONS[name]
 
     def _compile(self, function: Callable[[Any], Any], given: Any) -> Any:
         spec = self._sharding.spec
