@@ -17,6 +17,7 @@ from .errors import NoProcessGroupError
 if TYPE_CHECKING:
     from dispatch_aten.collectives import ProcessGroup, TCPStore
 
+    from ..nn.parallel.buckets import GradBucket
     from .collectives import (
         P2POp,
         all_gather,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from .work import Work
 
 __all__ = [
+    "GradBucket",
     "GroupMember",
     "NoProcessGroupError",
     "P2POp",
@@ -109,6 +111,7 @@ _MODULES: Final = {
     ".exchanges": "all_to_all all_to_all_single gather scatter",
     ".objects": "all_gather_object broadcast_object_list gather_object monitored_barrier scatter_object_list",
     ".work": "Work",
+    "..nn.parallel.buckets": "GradBucket",
     "dispatch_aten.collectives": "ProcessGroup TCPStore",
 }
 _HOMES: Final = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -32,6 +32,8 @@ class Work:
         left: Deferral | None = None,
     ) -> None:
         self._left = left
+        self._future: Any = None
+        self._is_settled = False
         self._results, self._event, self._device, self._group = list(results), event, device, group
 
     def wait(self, timeout: timedelta | float | None = None) -> bool:
@@ -72,6 +74,39 @@ class Work:
     def result(self) -> list[Any]:
         """Return the tensors that it writes to."""
         return self._results
+
+    def get_future(self) -> Any:
+        """Return a future of the tensors that it writes to."""
+        from ..surface.futures import Future
+
+        if self._future is not None:
+            return self._future
+        made: Future[list[Any]] = Future()
+
+        def drive(is_last: bool) -> None:
+            if is_last or self.is_completed():
+                self._settle(made)
+
+        made._drive = drive
+        self._future = made
+        if self._event is None and self._left is None:
+            self._settle(made)
+        return made
+
+    def _settle(self, future: Any) -> None:
+        if self._is_settled:
+            return
+        self._is_settled = True
+        try:
+            self.wait()
+        except Exception as error:  # noqa: BLE001  # it is raised where the future is waited for
+            future.set_exception(error)
+        else:
+            future.set_result(self._results)
+
+    def synchronize(self) -> None:
+        """Make work that is queued from now on wait for the collective."""
+        self.wait()
 
     def exception(self) -> None:
         """Return None: errors are raised where work is waited for."""

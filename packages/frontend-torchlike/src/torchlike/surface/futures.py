@@ -44,6 +44,21 @@ class Future(concurrent.futures.Future[_T]):
                 raise ValueError(f"Expected devices to have indices, got {each}")
         super().__init__()
 
+    #: What makes the value go on where no thread of its own does, as far as it can, or with True until it is there.
+    _drive: Callable[[bool], object] | None = None
+
+    def done(self) -> bool:
+        """Return whether there is a value or an error."""
+        if self._drive is not None and not super().done():
+            self._drive(False)
+        return super().done()
+
+    def result(self, timeout: float | None = None) -> _T:
+        """Wait for the value and return it; raises the error that was set instead."""
+        if self._drive is not None and not super().done():
+            self._drive(True)
+        return super().result(timeout)
+
     def wait(self) -> _T:
         """Wait for the value and return it; raises the error that was set instead."""
         return self.result()
@@ -77,6 +92,7 @@ class Future(concurrent.futures.Future[_T]):
         if not callable(callback):
             raise TypeError(f"then() takes a function of the future, not {type(callback).__name__}")
         found: Future[_S] = Future()
+        found._drive = self._drive
 
         def call(done: Any) -> None:
             try:
@@ -121,6 +137,9 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
         if not isinstance(each, Future):
             raise TypeError(f"collect_all() takes a list of futures, not of {type(each).__name__}")
     found: Future[list[Future[Any]]] = Future()
+    drives = [each._drive for each in futures if each._drive is not None]
+    if drives:
+        found._drive = lambda is_last: [each(is_last) for each in drives]
     left, lock = len(futures), threading.Lock()
 
     def count(_: object) -> None:

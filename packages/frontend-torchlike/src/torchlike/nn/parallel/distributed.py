@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...history.grad_mode import is_grad_enabled
 from ..modules.module import Module
+from .joining import Joinable
 
 if TYPE_CHECKING:
     from .gradient_sums import GradientSums
@@ -14,13 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["DistributedDataParallel"]
 
 
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Joinable):
     """A module that all processes of a group train together: gradients are averaged over them in ``backward``.
 
     The parameters and buffers are rank 0's at first, and its buffers are given to all before each call unless
     ``broadcast_buffers`` is False. Gradients go in buckets of ``bucket_cap_mb``, each as soon as it is complete. With
-    ``find_unused_parameters`` some parameters may have no part in a loss. The group is ``process_group``, that of a mesh
-    with one dimension, or that of all processes. The names in ``state_dict()`` begin with ``module.``.
+    ``find_unused_parameters`` or ``static_graph`` some parameters may have no part in a loss; with ``gradient_as_bucket_view``
+    gradients are parts of the buckets, which saves their memory. Embeddings may have sparse gradients. The group is
+    ``process_group``, that of a mesh with one dimension, or that of all processes. The names in ``state_dict()`` begin with
+    ``module.``. A copy, and a module from a file, belongs to the group of all processes.
 
     Raises ``RuntimeError`` where no parameter needs a gradient or the processes have other parameters, and at the call
     behind a ``backward`` that left parameters out; ``ValueError`` for ``device_ids``, parameters on several types of
@@ -34,6 +40,8 @@ class DistributedDataParallel(Module):
     (tensor([3.]), ['module.weight', 'module.bias'])
     >>> torchlike.distributed.destroy_process_group()
     """
+
+    _sums: GradientSums
 
     def __init__(
         self,
@@ -55,9 +63,10 @@ class DistributedDataParallel(Module):
         device_mesh: Any = None,
         skip_all_reduce_unused_params: bool = False,
     ) -> None:
-        from .gradient_sums import GradientSums, find_device_type, find_process_group
+        from .gradient_sums import find_device_type, find_process_group
 
         super().__init__()
+        Joinable.__init__(self)
         group = find_process_group(process_group, device_mesh)
         if mixed_precision is not None or delay_all_reduce_named_params is not None:
             raise NotImplementedError(
@@ -65,22 +74,45 @@ class DistributedDataParallel(Module):
                 "Hint: torch.autocast computes in other dtypes"
             )
         self.device_type = find_device_type(module, device_ids, output_device)
+        self.device = next(iter(module.parameters())).device
         self.module: Any = module
         self.process_group, self.dim, self.device_ids, self.output_device = group, dim, None, None
         self.broadcast_buffers, self.find_unused_parameters = broadcast_buffers, find_unused_parameters
         self.static_graph, self.gradient_as_bucket_view = static_graph, gradient_as_bucket_view
-        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        self._sums: GradientSums = GradientSums(
-            module,
-            group,
-            ignored,
-            bucket_cap_mb=25.0 if bucket_cap_mb is None else bucket_cap_mb,
-            allows_unused=find_unused_parameters or static_graph,
-            broadcasts_buffers=broadcast_buffers,
-        )
+        self.bucket_cap_mb = 25.0 if bucket_cap_mb is None else float(bucket_cap_mb)
+        self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        self._make_sums()
         if init_sync:
             self._sums.check_parameters()
             self._sums.broadcast_state()
+
+    def _make_sums(self) -> None:
+        from .gradient_sums import GradientSums
+
+        self._sums = GradientSums(
+            self.module,
+            self.process_group,
+            self.parameters_to_ignore,
+            bucket_cap_mb=self.bucket_cap_mb,
+            allows_unused=self.find_unused_parameters or self.static_graph,
+            broadcasts_buffers=self.broadcast_buffers,
+            has_views=self.gradient_as_bucket_view,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without the group, which is of this process."""
+        state = dict(self.__dict__)
+        for name in ("process_group", "_sums"):
+            state.pop(name, None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Join the group of all processes. Raises ``ValueError`` where there is none."""
+        from .gradient_sums import find_process_group
+
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self.process_group = find_process_group(None, None)
+        self._make_sums()
 
     @property
     def require_backward_grad_sync(self) -> bool:
@@ -101,5 +133,82 @@ class DistributedDataParallel(Module):
             self._sums.syncs = before
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        self._sums.before()
+        rank = 0
+        if self._join_config.enable:
+            rank = self._tell_that_this_process_goes_on()
+        self._sums.before(rank)
         return self._sums.after(self.module(*inputs, **kwargs))
+
+    def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
+        """Combine gradients by a function of the program's: ``hook(state, bucket)`` returns a future of the bucket's result.
+
+        ``bucket`` is a `torch.distributed.GradBucket`, whose numbers are not divided yet; the hooks of
+        ``torch.distributed.algorithms.ddp_comm_hooks`` are some. Raises ``TypeError`` for anything but a function and for a hook
+        without ``bucket``, ``RuntimeError`` for a second hook.
+        """
+        check_hook(hook)
+        if self._sums.hook is not None:
+            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+        self._sums.hook = partial(hook, state)
+
+    def _set_params_and_buffers_to_ignore_for_model(module: Any, names: Any) -> None:  # noqa: N805  # torch's static method
+        """Leave parameters and buffers of a module out, which are averaged and given to others by no process."""
+        module._ddp_params_and_buffers_to_ignore = names
+
+    _set_params_and_buffers_to_ignore_for_model = staticmethod(_set_params_and_buffers_to_ignore_for_model)
+
+    # ---- Inputs that end earlier in some processes.
+
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Any:
+        """Return a context in which processes may have other numbers of inputs: one that has no more takes part with zeros.
+
+        Gradients are divided by the number of all processes, or with ``divide_by_initial_world_size=False`` of those that go on.
+        The module is that of the last process at the end. With ``throw_on_early_termination`` all processes get a
+        ``RuntimeError`` once one has no more inputs.
+        """
+        from ...distributed.algorithms.join import Join
+
+        return Join(
+            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
+        )
+
+    def join_hook(self, **kwargs: Any) -> Any:
+        """Return what a process does that has no more inputs, for `torch.distributed.algorithms.join.Join`."""
+        from .shadows import DDPJoinHook
+
+        return DDPJoinHook(self, divides_by_all=kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the tensors by which processes tell each other that they go on."""
+        return self.device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group of the processes."""
+        return self.process_group
+
+    def _tell_that_this_process_goes_on(self) -> int:
+        from .shadows import tell_step
+
+        return tell_step(self, is_synced=is_grad_enabled() and self._sums.syncs)
+
+
+def check_hook(hook: Any) -> None:
+    """Raise ``TypeError`` for what is no hook, ``ValueError`` for annotations of other types."""
+    from ...distributed import GradBucket
+    from ...surface.futures import Future
+    from ...tensors.tensor import Tensor
+
+    if not callable(hook):
+        raise TypeError("Communication hook must be callable.")
+    found = inspect.signature(hook)
+    if "bucket" not in found.parameters:
+        raise TypeError(f"Communication hook: expected parameters state and bucket, not {found}")
+    taken, given = found.parameters["bucket"].annotation, found.return_annotation
+    if taken not in (inspect.Parameter.empty, GradBucket, "dist.GradBucket", "GradBucket"):
+        raise ValueError("Communication hook: bucket annotation should be dist.GradBucket.")
+    if not isinstance(given, str) and given not in (inspect.Signature.empty, Future[Tensor], Future[Any]):
+        raise ValueError("Communication hook: return annotation should be torch.futures.Future[torch.Tensor].")

@@ -8,8 +8,8 @@ Note [Order of buckets]
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 import dispatch_core as dc
@@ -20,14 +20,16 @@ from ...history.grad_mode import is_grad_enabled, no_grad
 from ...names.lazy_names import call_late
 from ...tensors.tensor import Tensor
 from ..modules.module import Module
+from ..modules.sparse import Embedding, EmbeddingBag
+from .buckets import Bucket, GradBucket, fill, group_alike
 
 __all__ = ["GradientSums", "find_device_type", "find_process_group"]
 
 #: Groups stand above networks, and most of these need none.
 all_reduce = call_late("torchlike.distributed.collectives", "all_reduce")
 broadcast = call_late("torchlike.distributed.collectives", "broadcast")
+sum_sparse = call_late("torchlike.distributed.sparse_sums", "sum_sparse")
 find_group = call_late("torchlike.distributed.process_groups", "find_group")
-_MEBIBYTE: Final = 2**20
 _NAME: Final = "DistributedDataParallel"
 
 
@@ -62,16 +64,6 @@ def find_device_type(module: Module, device_ids: Any, output_device: Any) -> str
     return types[0]
 
 
-@dataclass
-class _Bucket:
-    """Parameters whose gradients go together."""
-
-    parameters: list[Tensor] = field(default_factory=list)
-    waits_for: set[int] = field(default_factory=set)
-    sent: Any = None
-    work: Any = None
-
-
 class GradientSums:
     """The buckets of a module's parameters in a group, and what a call does before and behind the module's own."""
 
@@ -84,21 +76,29 @@ class GradientSums:
         bucket_cap_mb: float = 25.0,
         allows_unused: bool = False,
         broadcasts_buffers: bool = True,
+        has_views: bool = False,
     ) -> None:
         self.group, self.syncs = group, True
         self._state = [each for name, each in module.named_parameters() if name not in ignored]
         self._buffers = [each for name, each in module.named_buffers() if name not in ignored]
         self._names = {id(each): name for name, each in module.named_parameters() if name not in ignored}
         self._allows_unused, self._broadcasts = allows_unused, broadcasts_buffers
-        self._syncs_buffers = self._is_pending = self._is_queued = False
-        self._buckets = _fill([each for each in self._state if each.requires_grad], bucket_cap_mb)
+        self._is_pending = self._is_queued = False
+        self._buckets = fill(
+            [each for each in self._state if each.requires_grad], bucket_cap_mb, _find_sparse(module), has_views=has_views
+        )
         self._place = {id(each): bucket for bucket in self._buckets for each in bucket.parameters}
-        #: The number of buckets whose sums have begun, and the parameters that had gradients since the last sums.
-        self._begun, self._used = 0, set[int]()
+        #: What is waited for of the buckets whose sums have begun, and the parameters that had gradients since the last sums.
+        self._begun: list[Callable[[set[int]], None]] = []
+        self._used = set[int]()
         self._syncs_buffers = broadcasts_buffers
+        #: What the program combines gradients by, instead of the average, and the number that the sum is divided by.
+        self.hook: Callable[[GradBucket], Any] | None = None
+        self.divisor = group.size
+        note = _call_weakly(self._note)
         for bucket in self._buckets:
             for each in bucket.parameters:
-                each.register_post_accumulate_grad_hook(self._note)
+                each.register_post_accumulate_grad_hook(note)
 
     def check_parameters(self) -> None:
         """Raise ``RuntimeError`` unless all processes have parameters of the same shapes and dtypes."""
@@ -114,22 +114,32 @@ class GradientSums:
                     f"DDP expects same model across all ranks, but rank 0 has {other[0]} and rank {rank} {other[1]}"
                 )
 
-    def broadcast_state(self) -> None:
-        """Give all processes rank 0's parameters and buffers."""
-        self._broadcast([*self._state, *self._buffers])
+    def broadcast_state(self, rank: int = 0) -> None:
+        """Give all processes the parameters and buffers of a rank of the group."""
+        self._broadcast([*self._state, *self._buffers], rank)
 
-    def _broadcast(self, tensors: list[Any]) -> None:
+    def _broadcast(self, tensors: list[Any], rank: int) -> None:
         if self.group.size == 1:
             return
         with no_grad():
-            for listed in _group_alike(tensors):
+            for listed in group_alike(tensors):
                 flat = _flatten([each.detach() for each in listed])
-                broadcast(flat, group=self.group, group_src=0)
-                for each, part in zip(listed, flat.split([each.numel() for each in listed]), strict=True):
-                    each.copy_(part.view(each.shape))
+                broadcast(flat, group=self.group, group_src=rank)
+                if self.group.rank != rank:
+                    for each, part in zip(listed, flat.split([each.numel() for each in listed]), strict=True):
+                        each.copy_(part.view(each.shape))
 
-    def before(self) -> None:
-        """Give all processes the buffers. Raises ``RuntimeError`` where backward has left out parameters."""
+    @property
+    def syncs_buffers(self) -> bool:
+        """Whether the next call begins with the buffers."""
+        return self._syncs_buffers and bool(self._buffers)
+
+    def broadcast_buffers(self, rank: int = 0) -> None:
+        """Give all processes the buffers of a rank of the group."""
+        self._broadcast(self._buffers, rank)
+
+    def before(self, rank: int = 0) -> None:
+        """Give all processes the buffers of a rank. Raises ``RuntimeError`` where backward has left out parameters."""
         if is_grad_enabled() and self.syncs and self._is_pending and self._begun:
             missing = sorted(self._names[each] for bucket in self._buckets for each in bucket.waits_for)
             raise RuntimeError(
@@ -137,8 +147,8 @@ class GradientSums:
                 f"no gradient for {', '.join(missing)}\nHint: find_unused_parameters=True allows it; or let all outputs of "
                 "forward take part in the loss"
             )
-        if self._syncs_buffers and self._buffers:
-            self._broadcast(self._buffers)
+        if self.syncs_buffers:
+            self.broadcast_buffers(rank)
 
     def after(self, outputs: Any) -> Any:
         """Get ready for backward; return the outputs."""
@@ -151,11 +161,22 @@ class GradientSums:
                     each.register_hook(self._begin)
         return outputs
 
+    def shadow(self, *, is_synced: bool) -> None:
+        """Take part in the sums of a backward of other processes, with gradients of zero."""
+        self._syncs_buffers = self._broadcasts and is_synced
+        if not is_synced:
+            return
+        with no_grad():
+            for finish in [self._start(bucket, is_shadow=True) for bucket in self._buckets]:
+                finish(set())
+            if self._allows_unused:
+                self._find_used()
+
     def _reset(self) -> None:
-        self._is_pending, self._is_queued, self._begun = True, False, 0
+        self._is_pending, self._is_queued = True, False
+        self._begun = []
         for bucket in self._buckets:
             bucket.waits_for = {id(each) for each in bucket.parameters}
-            bucket.work = bucket.sent = None
 
     def _begin(self, _: Any = None) -> None:
         if self._is_pending and not self._is_queued:
@@ -173,12 +194,44 @@ class GradientSums:
 
     def _send(self) -> None:
         """Start the sums of the next buckets, see Note [Order of buckets]."""
-        while self._begun < len(self._buckets) and not self._buckets[self._begun].waits_for:
-            bucket = self._buckets[self._begun]
-            self._begun += 1
+        while len(self._begun) < len(self._buckets) and not self._buckets[len(self._begun)].waits_for:
             with no_grad():
-                bucket.sent = _flatten([_gradient_of(each) for each in bucket.parameters])
-            bucket.work = all_reduce(bucket.sent, "avg", self.group, async_op=True)
+                self._begun.append(self._start(self._buckets[len(self._begun)]))
+
+    def _start(self, bucket: Bucket, *, is_shadow: bool = False) -> Callable[[set[int]], None]:
+        """Start a bucket's sum; return the function that writes it to the gradients of the parameters in use."""
+        if bucket.is_sparse:
+            return self._start_sparse(bucket, is_shadow=is_shadow)
+        flat = bucket.zeros() if is_shadow else bucket.gather()
+        if self.hook is not None:
+            index = self._buckets.index(bucket)
+            given = GradBucket(index, index == len(self._buckets) - 1, flat, bucket.parameters)
+            wait = _take_future(self.hook(given))
+        else:
+            work = all_reduce(flat.div_(self.divisor), "sum", self.group, async_op=True)
+
+            def wait() -> Any:
+                work.wait()
+                return flat
+
+        def finish(used: set[int]) -> None:
+            found = wait()
+            if not is_shadow:
+                bucket.scatter(found, used)
+
+        return finish
+
+    def _start_sparse(self, bucket: Bucket, *, is_shadow: bool) -> Callable[[set[int]], None]:
+        """Sum a sparse gradient."""
+        parameter = bucket.parameters[0]
+        own = None if is_shadow else parameter.grad
+        found = sum_sparse(parameter.detach() if own is None else own, self.group, is_empty=own is None)
+
+        def finish(used: set[int]) -> None:
+            if not is_shadow and id(parameter) in used:
+                parameter.grad = found / self.divisor
+
+        return finish
 
     def _end(self) -> None:
         """Wait for the averages at the end of backward, and write them to the gradients."""
@@ -189,26 +242,17 @@ class GradientSums:
             for bucket in self._buckets:
                 bucket.waits_for.clear()
             self._send()
-        elif self._begun < len(self._buckets):
-            self._begun = max(self._begun, 1)  # the next call tells what is missing
-            for bucket in self._buckets:
-                if bucket.work is not None:
-                    bucket.work.wait()
+        elif len(self._begun) < len(self._buckets):
+            with no_grad():
+                for finish in self._begun:
+                    finish(set())
+            self._begun = self._begun or [_finish_nothing]  # the next call tells what is missing
             return
         used = self._find_used() if self._allows_unused else self._used
         with no_grad():
-            for bucket in self._buckets:
-                bucket.work.wait()
-                sizes = [each.numel() for each in bucket.parameters]
-                for each, part in zip(bucket.parameters, bucket.sent.split(sizes), strict=True):
-                    if id(each) not in used:
-                        continue  # no process has used it: its gradient stays as it was
-                    if each.grad is None:
-                        each.grad = part.view(each.shape).clone()
-                    else:
-                        each.grad.copy_(part.view(each.shape))
-                bucket.sent = bucket.work = None
-        self._is_pending = False
+            for finish in self._begun:
+                finish(used)
+        self._begun, self._is_pending = [], False
         self._used.clear()
 
     def _find_used(self) -> set[int]:
@@ -220,40 +264,46 @@ class GradientSums:
         return {id(each) for each, mark in zip(listed, marks.tolist(), strict=True) if mark}
 
 
-def _gradient_of(parameter: Tensor) -> Any:
-    found = parameter.grad
-    if found is None:
-        return parameter.new_zeros(parameter.shape)
-    if found.layout != parameter.layout:
-        raise NotImplementedError(f"{_NAME}: a gradient of layout {found.layout} is not averaged\nHint: sparse=False")
-    return found
+def _finish_nothing(_: set[int]) -> None:
+    """Do nothing: no bucket was complete."""
+
+
+def _call_weakly(method: Any) -> Callable[[Tensor], None]:
+    """Return a function that calls a method for as long as its object is there."""
+    found = weakref.WeakMethod(method)
+
+    def call(parameter: Tensor) -> None:
+        bound = found()
+        if bound is not None:
+            bound(parameter)
+
+    return call
+
+
+def _find_sparse(module: Module) -> set[int]:
+    """Return the parameters whose gradients are sparse."""
+    return {
+        id(each)
+        for one in module.modules()
+        if isinstance(one, (Embedding, EmbeddingBag)) and one.sparse
+        for each in one.parameters(recurse=False)
+    }
+
+
+def _take_future(found: Any) -> Callable[[], Any]:
+    """Return a function that waits for the future of a hook. Raises ``TypeError`` for anything else."""
+    if not hasattr(found, "wait"):
+        raise TypeError(f"expected a torch.futures.Future of the communication hook, not {type(found).__name__}")
+
+    def wait() -> Any:
+        value = found.wait()
+        return value[0] if isinstance(value, (list, tuple)) else value
+
+    return wait
 
 
 def _flatten(tensors: list[Any]) -> Any:
     return dc.ops.aten.cat([each.reshape(-1) for each in tensors], 0)
-
-
-def _group_alike(tensors: list[Any]) -> Iterator[list[Any]]:
-    """Yield lists of tensors with one dtype and device."""
-    found: dict[Any, list[Any]] = {}
-    for each in tensors:
-        found.setdefault((each.dtype, each.device), []).append(each)
-    yield from found.values()
-
-
-def _fill(parameters: list[Tensor], cap: float) -> list[_Bucket]:
-    """Return buckets for parameters from the last one on: the first is small, so that its sum begins early."""
-    made: list[_Bucket] = []
-    for alike in _group_alike(parameters[::-1]):
-        limit, size = min(cap, 1.0) * _MEBIBYTE, 0.0
-        made.append(_Bucket())
-        for each in alike:
-            if size >= limit and made[-1].parameters:
-                made.append(_Bucket())
-                limit, size = cap * _MEBIBYTE, 0.0
-            made[-1].parameters.append(each)
-            size += each.numel() * each.element_size()
-    return made
 
 
 def _list_tensors(value: Any) -> Iterator[Any]:
