@@ -23,8 +23,9 @@ def sum_sparse(tensor: Any, group: ProcessGroup, *, is_empty: bool = False) -> A
 
     with no_grad():
         own = None if is_empty else tensor.coalesce()
-        dim, dense = (1, len(tensor.shape) - 1) if own is None else (own.sparse_dim(), own.dense_dim())
-        told = tensor.new_tensor([0 if own is None else own._nnz(), dim, *tensor.shape], dtype=ScalarType.Long)
+        dim = 1 if own is None else own.sparse_dim()
+        dense_like = tensor if own is None else own.values()
+        told = dense_like.new_tensor([0 if own is None else own._nnz(), dim, *tensor.shape], dtype=ScalarType.Long)
         heads = [told.new_zeros(told.shape) for _ in range(group.size)]
         all_gather(heads, told, group)
         heads = [each.tolist() for each in heads]
@@ -33,10 +34,9 @@ def sum_sparse(tensor: Any, group: ProcessGroup, *, is_empty: bool = False) -> A
         longest = max(each[0] for each in heads)
         if not longest:
             places = told.new_zeros((dim, 0))
-            return sparse_coo_tensor(places, tensor.new_zeros((0, *tensor.shape[dim:])), tuple(tensor.shape))
+            return sparse_coo_tensor(places, dense_like.new_zeros((0, *tensor.shape[dim:])), tuple(tensor.shape))
         dim = next(each[1] for each in heads if each[0])
-        dense = len(tensor.shape) - dim
-        places, values = told.new_zeros((longest, dim)), tensor.new_zeros((longest, *tensor.shape[len(tensor.shape) - dense :]))
+        places, values = told.new_zeros((longest, dim)), dense_like.new_zeros((longest, *tensor.shape[dim:]))
         if own is not None:
             places[: own._nnz()].copy_(own.indices().t())
             values[: own._nnz()].copy_(own.values())

@@ -291,9 +291,9 @@ def _find_sparse(module: Module) -> set[int]:
 
 
 def _take_future(found: Any) -> Callable[[], Any]:
-    """Return a function that waits for the future of a hook. Raises ``TypeError`` for anything else."""
+    """Return a function that waits for the future of a hook. Raises ``RuntimeError`` for anything else."""
     if not hasattr(found, "wait"):
-        raise TypeError(f"expected a torch.futures.Future of the communication hook, not {type(found).__name__}")
+        raise RuntimeError(f"expected a torch.futures.Future of the communication hook, not {type(found).__name__}")
 
     def wait() -> Any:
         value = found.wait()
