@@ -40,9 +40,11 @@ def train(plan, mesh, optimizer, block, steps=6):
     last = mesh.ndim - 1
     if plan is not None:
         whole = [Replicate()] * last
-        for name, each in net.named_parameters() if PLANS[plan] is not None else ():
+        for name, each in [*net.named_parameters()] if PLANS[plan] is not None else ():
             dim = PLANS[plan].get(name)
-            each.data = place(each.data, mesh, *whole, Replicate() if dim is None else Shard(dim))
+            made = place(each.detach(), mesh, *whole, Replicate() if dim is None else Shard(dim))
+            owner, _, own = name.rpartition(".")
+            setattr(net.get_submodule(owner), own, nn.Parameter(made))
         by_batch = (Shard(0), *[Replicate()] * last)
         batches = [tuple(place(each, mesh, *by_batch) for each in batch) for batch in batches]
     options = {"lr": 0.1, "momentum": 0.9, "weight_decay": 1e-3} if optimizer == "SGD" else {"lr": 0.01}

@@ -8,6 +8,11 @@ Note [Places]
 
     A tracer tells no place. While a planner's function is followed the places of the arrays that it is given are noted for
     their tracers, and so are those of arrays laid like them. The function is another one for other places.
+
+Note [Home]
+    The tensor that no program has placed stays so, too, when it is written: what comes from a mesh is gathered on the
+    default device, as an array that has no place. XLA makes no such results of a program that works on a mesh. There the
+    written value is replicated, and noted as one that comes home when the program has run.
 """
 
 from __future__ import annotations
@@ -20,7 +25,8 @@ from functools import cache, wraps
 from typing import Any, Final
 
 import jax
-from jax.sharding import AxisType, Mesh, NamedSharding
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 import dispatch_core as dc
 from dispatch_aten.placements import PlacementError
@@ -34,9 +40,15 @@ LIKE: Final = ("fill.Scalar", "copy", "clone", "empty_like", "new_empty", "new_e
 _APART: Final = re.compile("incompatible devices|different devices|device assignment", re.IGNORECASE)
 
 
+#: The place, in a program, of what has none; see Note [Home].
+HOME: Final = "home"
+
+
 class _Following(threading.local):
     #: id → the tracer and its place, while a program is followed.
     known: dict[int, tuple[Any, Any]] | None = None
+    #: The mesh that the program works on.
+    mesh: Mesh | None = None
     #: The number of the device that the program is for, where one was named.
     index: int | None = None
 
@@ -47,23 +59,64 @@ _following: Final = _Following()
 def place_of(array: Any) -> Any:
     """Return the sharding that a program has chosen for an array; None for one that has no place of its own."""
     if isinstance(array, jax.core.Tracer):
-        found = None if _following.known is None else _following.known.get(id(array))
-        return None if found is None else found[1]
+        return None if (found := _noted_place(array)) is HOME else found
     return array.sharding if array.committed else None
 
 
+def _noted_place(tracer: Any) -> Any:
+    found = None if _following.known is None else _following.known.get(id(tracer))
+    return None if found is None else found[1]
+
+
 @contextmanager
-def following(tracers: Sequence[Any], places: Iterable[Any], index: int | None) -> Iterator[None]:
+def following(tracers: Sequence[Any], places: Sequence[Any], index: int | None) -> Iterator[None]:
     """Note the places of a program's arrays, and the number of its device, while it is followed."""
-    before = _following.known, _following.index
-    _following.known = {
-        id(each): (each, place) for each, place in zip(tracers, places, strict=True) if place is not None
-    }
+    before = _following.known, _following.index, _following.mesh
+    _following.mesh = next((each.mesh for each in places if isinstance(each, NamedSharding)), None)
+    pairs = zip(tracers, places, strict=True)
+    _following.known = {id(each): (each, place) for each, place in pairs if place is not None}
     _following.index = index
     try:
         yield
     finally:
-        _following.known, _following.index = before
+        _following.known, _following.index, _following.mesh = before
+
+
+def find_homes(tracers: Sequence[Any]) -> list[int]:
+    """Return the numbers of a program's results that come home when it has run."""
+    return [number for number, each in enumerate(tracers) if _noted_place(each) is HOME]
+
+
+def bring_home(array: Any) -> Any:
+    """Return an array with the same numbers as the default device makes it, without a place; see Note [Home]."""
+    if not array.committed:
+        return array
+    place, home = array.sharding, _default_device()
+    if len(place.device_set) > 1:
+        if not array.is_fully_replicated:
+            array = jax.device_put(array, NamedSharding(_mesh_over(place), PartitionSpec()))
+        shards = {each.device: each.data for each in array.addressable_shards}
+        array = shards.get(home, next(iter(shards.values())))
+    array = jax.device_put(array, home)
+    try:
+        return type(array)(array.aval, array.sharding, [array], committed=False)
+    except TypeError:  # the class of JAX's arrays is not meant to be called
+        return jax.device_put(np.asarray(array))
+
+
+def _mesh_over(place: Any) -> Mesh:
+    """Return the mesh of a sharding; one of its devices in a row where it has none."""
+    if isinstance(place, NamedSharding):
+        found: Mesh = place.mesh
+        return found
+    devices = np.array(place._device_assignment, dtype=object)  # their order is told by nothing else
+    return Mesh(devices, ("all",), axis_types=(AxisType.Auto,))
+
+
+def _default_device() -> Any:
+    """Return the device on which JAX makes arrays."""
+    found = jax.config.jax_default_device
+    return jax.local_devices()[0] if found is None else found
 
 
 def commit(arrays: Sequence[Any], index: int) -> list[Any]:
@@ -74,19 +127,30 @@ def commit(arrays: Sequence[Any], index: int) -> list[Any]:
 
 def place_like(array: Any, like: Any) -> Any:
     """Return an array with the same numbers that lies as another does, if they have one shape; see Note [Places]."""
-    place = place_of(like)
-    if place is None or array.shape != like.shape:
-        return array
     if isinstance(array, jax.core.Tracer):
-        if _following.known is None or not isinstance(like, jax.core.Tracer):
-            return array
-        if isinstance(place, NamedSharding):
-            array = jax.lax.with_sharding_constraint(array, place)
-        _following.known[id(array)] = array, place
+        return _note_like(array, like)
+    if (place := place_of(like)) is None:
+        return array if isinstance(like, jax.core.Tracer) else bring_home(array)
+    if array.shape != like.shape:
         return array
     if array.committed and (array.sharding is place or array.sharding.is_equivalent_to(place, array.ndim)):
         return array
     return jax.device_put(array, place)
+
+
+def _note_like(array: Any, like: Any) -> Any:
+    """Return a tracer that will lie as another does, and note that."""
+    known, mesh, place = _following.known, _following.mesh, _noted_place(like)
+    if place is None or known is None or array.shape != like.shape:
+        return array
+    if place is HOME:
+        if mesh is None:
+            return array
+        array = jax.lax.with_sharding_constraint(array, NamedSharding(mesh, PartitionSpec()))
+    elif isinstance(place, NamedSharding):
+        array = jax.lax.with_sharding_constraint(array, place)
+    known[id(array)] = array, place
+    return array
 
 
 def keep_place(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -46,7 +46,7 @@ from dispatch_core import PlannedStep, Program
 from dispatch_core.planning import Node, Value
 
 from .error_words import OVERWRITES, ErrorWords, WordChain
-from .jax_places import commit, explain, following, place_of, settle, several
+from .jax_places import HOME, bring_home, commit, explain, find_homes, following, place_of, settle, several
 from .library import ArrayLibrary
 from .value_checks import Check, collect_checks
 
@@ -235,8 +235,8 @@ class Compiled:
         donated = [place for place, index in enumerate(self._taken, 1) if index in successors]
         self._options = {"static_argnums": constants, "donate_argnums": donated}
         self._function: Any = jax.jit(self.trace, **self._options)
-        #: The places of the arrays taken → the function for them; see Note [Places] in `jax_places`.
-        self._functions: dict[tuple[Any, ...], Any] = {}
+        #: The places of the arrays taken → the function for them, and the results that come home; see `jax_places`.
+        self._functions: dict[tuple[Any, ...], tuple[Any, list[int]]] = {}
         #: The places, among those taken, of numbers that stay on the devices; and where they lie → them and their arrays.
         is_replayed = any(node.fault is not None for node in self._own)
         self._numbers = [
@@ -268,23 +268,29 @@ class Compiled:
                 word = self._combine(word, is_wrong, self._number(node, check), value)
         return [values[index] for index in self._kept], word
 
-    def _choose(self, given: list[Any]) -> Any:
-        """Return the function for the places of some arrays, of which those on Explicit axes are laid on Auto axes."""
-        places = []
+    def _choose(self, given: list[Any]) -> tuple[Any, list[int]]:
+        """Return the function for the places of some arrays, and which of its results come home, once it has run.
+
+        Arrays on Explicit axes are laid on Auto axes.
+        """
+        places: list[Any] = []
         for index, each in enumerate(given):
             place = place_of(each) if isinstance(each, jax.Array) else None
             if isinstance(place, NamedSharding) and (other := settle(each)) is not each:
                 given[index], place = other, place_of(other)
-            places.append(place)
+            places.append(HOME if place is None and isinstance(each, jax.Array) else place)
         found = self._functions.get(key := tuple(places))
         if found is None:
+            homes: list[int] = []
 
             @wraps(self.trace)
             def trace(word: Any, *given: Any) -> Any:
                 with following(given, places, self._index):
-                    return self.trace(word, *given)
+                    results, word = self.trace(word, *given)
+                    homes[:] = find_homes(results)
+                    return results, word
 
-            found = self._functions[key] = jax.jit(trace, **self._options)
+            found = self._functions[key] = jax.jit(trace, **self._options), homes
         return found
 
     def _number(self, node: Node, check: Check) -> int:
@@ -307,7 +313,7 @@ class Compiled:
             words.check([values[index] for index in self._read])
         sources = words.standing and words.sources([values[index] for index in self._read], chain)
         word = chain.begin() if chain is not None and self.is_checked else None
-        function = self._choose(given) if self._has_places else self._function
+        function, homes = self._choose(given) if self._has_places else (self._function, ())
         if self._numbers:
             self._put_numbers(given)
         try:
@@ -331,6 +337,8 @@ class Compiled:
             for index in self.donated:
                 if values[index].is_deleted():
                     values[index] = None
+        for number in homes:
+            results[number] = bring_home(results[number])
         if self._index is not None:
             results = commit(results, self._index)
         for index, result in zip(self._kept, results, strict=True):

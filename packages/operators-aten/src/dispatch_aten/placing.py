@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import dispatch_core as dc
-from dispatch_core.frontends import PLACING
+from dispatch_core.frontends import PLACING, materialize, recording
 
-__all__ = ["place_like"]
+__all__ = ["is_placed_apart", "place_like"]
 
 
 def place_like(value: Any, like: Any) -> Any:
@@ -26,3 +26,23 @@ def place_like(value: Any, like: Any) -> Any:
     if not mask_of(value) & PLACING[0]:
         return value
     return dc.ops.dispatch.place_like.default(value, like)
+
+
+def is_placed_apart(one: Any, other: Any) -> bool:
+    """Return whether one of two tensors of a device lies on a mesh, and the other not as it does.
+
+    >>> import numpy as np
+    >>> is_placed_apart(np.ones(2), np.zeros(2))
+    False
+    """
+    if not PLACING[0]:
+        return False
+    from dispatch_core.inspection import mask_of
+
+    if not mask_of(one) & mask_of(other) & PLACING[0]:
+        return False
+    from dispatch_aten.placements import placement_of
+
+    if recording() is None:  # else what is not computed yet lies as captures suppose
+        materialize(one), materialize(other)
+    return placement_of(one) != placement_of(other)

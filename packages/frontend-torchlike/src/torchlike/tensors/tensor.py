@@ -13,6 +13,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
+from dispatch_aten.placing import is_placed_apart, place_like
 from dispatch_aten.shapes import is_contiguous
 from dispatch_core import frontends
 from dispatch_core.frontends import CAPTURING, PLACES, Frontend, find_layout, register_frontend
@@ -156,6 +157,8 @@ class Tensor(Differentiable, TensorMethods, metaclass=TensorConstructor):
             )
         if self.requires_grad and not value.dtype.is_differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if is_placed_apart(self, value):  # a write does not change where a tensor lies
+            value = place_like(value.detach(), self)
         mask = value._dispatch_mask & ~AUTOGRAD
         if self._dispatch_mask & AUTOGRAD:
             mask |= autograd_bit(mask)

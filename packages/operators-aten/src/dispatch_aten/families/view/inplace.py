@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten, meta_of, overload
 from dispatch_aten.errors import OperatorError
+from dispatch_aten.placing import is_placed_apart
 from dispatch_aten.shapes.meta import contiguous_strides, suggests_channels_last
 from dispatch_core.frontends import become
 
@@ -47,6 +48,13 @@ def _set(self: Array, source: Array) -> Array:
             f"Could not set tensor on {dc.device(self)} to storage on {dc.device(source)}",
             operator="aten::set_",
             argument="source",
+        )
+    if is_placed_apart(self, source):
+        raise OperatorError(
+            "Could not set a tensor to a storage that lies on other devices",
+            operator="aten::set_",
+            argument="source",
+            hint="copy_ writes the numbers, and the tensor lies as it did",
         )
     return become(self, aten.alias.default(source))
 
