@@ -25,6 +25,7 @@ from functools import cache, wraps
 from typing import Any, Final
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
@@ -49,6 +50,8 @@ class _Following(threading.local):
     known: dict[int, tuple[Any, Any]] | None = None
     #: The mesh that the program works on.
     mesh: Mesh | None = None
+    #: Whether some of its arrays have places.
+    has_others: bool = False
     #: The number of the device that the program is for, where one was named.
     index: int | None = None
 
@@ -71,7 +74,8 @@ def _noted_place(tracer: Any) -> Any:
 @contextmanager
 def following(tracers: Sequence[Any], places: Sequence[Any], index: int | None) -> Iterator[None]:
     """Note the places of a program's arrays, and the number of its device, while it is followed."""
-    before = _following.known, _following.index, _following.mesh
+    before = _following.known, _following.index, _following.mesh, _following.has_others
+    _following.has_others = any(each is not None and each is not HOME for each in places)
     _following.mesh = next((each.mesh for each in places if isinstance(each, NamedSharding)), None)
     pairs = zip(tracers, places, strict=True)
     _following.known = {id(each): (each, place) for each, place in pairs if place is not None}
@@ -79,7 +83,7 @@ def following(tracers: Sequence[Any], places: Sequence[Any], index: int | None) 
     try:
         yield
     finally:
-        _following.known, _following.index, _following.mesh = before
+        _following.known, _following.index, _following.mesh, _following.has_others = before
 
 
 def find_homes(tracers: Sequence[Any]) -> list[int]:
@@ -143,10 +147,11 @@ def _note_like(array: Any, like: Any) -> Any:
     known, mesh, place = _following.known, _following.mesh, _noted_place(like)
     if place is None or known is None or array.shape != like.shape:
         return array
+    if place is HOME and not _following.has_others:
+        return array
     if place is HOME:
-        if mesh is None:
-            return array
-        array = jax.lax.with_sharding_constraint(array, NamedSharding(mesh, PartitionSpec()))
+        whole = None if mesh is None else NamedSharding(mesh, PartitionSpec())
+        array = jnp.copy(array) if whole is None else jax.lax.with_sharding_constraint(array, whole)
     elif isinstance(place, NamedSharding):
         array = jax.lax.with_sharding_constraint(array, place)
     known[id(array)] = array, place
@@ -175,17 +180,44 @@ def on_device(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(kernel)
     def run(*args: Any, **kwargs: Any) -> Any:
-        found = kernel(*args, **kwargs)
         device = kwargs.get("device")
         if not isinstance(device, dc.Device) or device.index is None:
-            return found
+            return kernel(*args, **kwargs)
+        target = jax.local_devices()[device.index]
+        with jax.default_device(target):  # the numbers go there, not by the first device
+            found = kernel(*args, **kwargs)
         if isinstance(found, jax.core.Tracer):
             if device.index != _following.index:
                 raise PlacementError(f"an array on {device} cannot be made in a program for another device")
             return found
-        return jax.device_put(found, jax.local_devices()[device.index])
+        return jax.device_put(found, target)
 
     return run
+
+
+class _ChosenDevice(threading.local):
+    #: The number of the device that the thread has chosen.
+    index = 0
+
+
+_chosen: Final = _ChosenDevice()
+
+
+def current() -> int:
+    """Return the number of the device on which the thread makes arrays."""
+    return _chosen.index
+
+
+def exchange(index: int) -> int:
+    """Choose another device for the thread, and return the number of the former."""
+    before, _chosen.index = _chosen.index, index
+    return before
+
+
+def lies_first(array: Any) -> bool:
+    """Return whether an array has values, and no place: the default device has made it."""
+    array = getattr(array, "value", array)
+    return isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) and not array.committed
 
 
 def index_of(array: Any) -> int | None:

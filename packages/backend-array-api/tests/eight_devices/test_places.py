@@ -47,9 +47,9 @@ def test_devices_have_numbers():
         torch.ones(2, device="jax:8")
 
 
-def test_what_the_default_device_makes_joins_any_place(plain, placed):
+def test_what_the_default_device_makes_joins_any_mesh(plain, placed):
     assert not is_committed(plain)
-    assert str((plain[0] + torch.ones(4, device="jax:3")).device) == "jax:3"
+    assert str((plain[0] + torch.ones(4, device="jax:0")).device) == "jax:0"
     assert placements(plain + placed) == CUT
 
 
@@ -158,8 +158,8 @@ def test_a_captured_function_follows_the_places_that_it_is_given(plain):
 def test_a_pipeline_makes_tensors_on_the_devices_that_are_named():
     with dc.pipeline():
         two, five = torch.ones(3, device="jax:2"), torch.ones(3, device="jax:5").add_(1)
-        more = two * 2 + torch.ones(3, device="jax")
-    assert [str(each.device) for each in (two, five, more)] == ["jax:2", "jax:5", "jax:2"]
+        more, plain = two * 2 + torch.ones(3, device="jax:2"), torch.ones(3, device="jax") + 1
+    assert [str(each.device) for each in (two, five, more, plain)] == ["jax:2", "jax:5", "jax:2", "jax"]
     assert more.tolist() == [3, 3, 3]
 
 

@@ -24,7 +24,7 @@ from .arrays.frontend import (
     may_need_gradient,
     register_frontend,
 )
-from .arrays.indices import PLACING
+from .arrays.indices import PLACING, find_named_index
 from .arrays.layouts import TensorLayout, components_of, field_names, find_layout
 from .arrays.lent_memory import (
     BEFORE,
@@ -134,6 +134,7 @@ __all__ = [
     "find_current",
     "find_functional",
     "find_layout",
+    "find_named_index",
     "find_with_autograd",
     "has_masks",
     "has_streams",

@@ -30,6 +30,8 @@ def _get(array: Array) -> Any:
 
 
 def _put(values: Any) -> Array:
+    if isinstance(values, jax.Array):  # from another device, without the host
+        return values if values.is_fully_addressable else jax.device_put(read(values))
     # JAX may go on using NumPy's memory, so that it gets a copy; `jnp.array` compiles a copy for each shape.
     return jax.device_put(np.array(values))
 
@@ -42,12 +44,18 @@ class JaxBackend(ArrayAPIBackend):
         """Register the kernels; those that keep an array's place where there is more than one device."""
         super().dispatch_register(registry)
         if jax_places.several():
-            note_placing(dc.device_key("jax"))
+            note_placing(dc.device_key("jax"), jax_places.lies_first)
 
     @dc.hookimpl
     def dispatch_device_interface(self) -> dc.DeviceInterface:
         """Return what JAX offers besides operators."""
-        return dc.DeviceInterface(placements=jax_meshes, properties=jax_places.properties)
+        has_several = jax_places.several()
+        return dc.DeviceInterface(
+            placements=jax_meshes,
+            properties=jax_places.properties,
+            current=jax_places.current if has_several else None,
+            exchange=jax_places.exchange if has_several else None,
+        )
 
     @dc.hookimpl
     def dispatch_device_count(self) -> int:

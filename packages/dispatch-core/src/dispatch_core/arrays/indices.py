@@ -14,7 +14,7 @@ Note [Several indices]
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from ..bookkeeping.changes import notify_change
 from ..devices import Device
@@ -28,6 +28,8 @@ from .thread_device import find_current
 SEVERAL: Final = [0]
 #: The keys, as a mask, of the arrays of devices whose arrays may lie on several at once: see `note_placing`.
 PLACING: Final = [0]
+#: Such a device's key → what tells whether an array without an index lies on the first one.
+_first: Final[dict[DispatchKey, Callable[[Any], bool]]] = {}
 _noted: Final[set[str]] = set()
 _lock: Final = forkable(Order.LOADING)
 
@@ -66,13 +68,31 @@ def note_index(device: str, index: int | None) -> None:
             _noted.add(device)
 
 
-def note_placing(key: DispatchKey) -> None:
+def note_placing(key: DispatchKey, lies_first: Callable[[Any], bool] | None = None) -> None:
     """Tell the core that arrays of a backend's key may lie on several devices at once.
 
     It has a kernel of ``dispatch::place_like`` then: what takes the place of an array that cannot be written lies as that
-    did.
+    did. An array that was made without an index, on the first device, has none, so that it meets those on several;
+    ``lies_first(array)`` tells it from these, and users' calls refuse it beside one on another device.
     """
     PLACING[0] |= _keys_of_device(key)
+    if lies_first is not None:
+        _first[key] = lies_first
+
+
+def find_first_test(mask: int) -> Callable[[Any], bool] | None:
+    """Return the function that tells whether an array of some keys that has no index lies on the first device."""
+    return next((found for key, found in _first.items() if key.value & mask), None)
+
+
+def find_named_index(device: str, find: Callable[[], int] | None) -> int | None:
+    """Return the index of a device that is named without one: the thread's, as ``find`` tells it.
+
+    None where it tells none, and for the first device of a type whose arrays may lie on several: see `note_placing`.
+    """
+    index = None if find is None else find()
+    key = DEVICE_KEYS.get(device)
+    return None if index == 0 and key is not None and key.value & PLACING[0] else index
 
 
 def forget_indices(device: str, key: DispatchKey) -> None:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arrays.access import to_data
 from ..arrays.frontend import CAPTURING, FRONTENDS, Frontend
-from ..arrays.indices import PLACING, SEVERAL
+from ..arrays.indices import PLACING, SEVERAL, find_named_index
 from ..arrays.owners import DEVICE_KEYS, KEY_TYPES, TYPE_MASKS, device_key
 from ..arrays.thread_device import find_current
 from ..bookkeeping.changes import on_refresh
@@ -143,8 +143,10 @@ def _find_place(device: Device, mask: int, find: Callable[[], int]) -> Device:
     for recording in CAPTURING:
         if recording.is_here():
             recording.guard(find)
-    here = find()
-    return device if here == 0 and not (SEVERAL[0] & key.value or mask & _PIPELINE) else Device(device.type, here)
+    here = find_named_index(device.type, find)
+    if here is None or (here == 0 and not (SEVERAL[0] & key.value or mask & _PIPELINE)):
+        return device
+    return Device(device.type, here)
 
 
 _opened: set[Device] = set()

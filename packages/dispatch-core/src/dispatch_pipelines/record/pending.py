@@ -18,6 +18,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_core.arrays import access, owners
+from dispatch_core.arrays.indices import find_named_index
 from dispatch_core.arrays.thread_device import find_current
 from dispatch_core.arrays.types import ArrayType
 from dispatch_core.keys.table import DispatchKey
@@ -166,7 +167,8 @@ def pending_type(key: DispatchKey, index: int | None = None) -> type[Pending]:
         for name, read in (("shape", shape), ("dtype", dtype)):
             setattr(found, name, property(read))
         if any(each.device_index is not None for each in owner):
-            found.alone = 0 if find_current(owners.KEY_DEVICES[key.backend]) is not None else None
+            name = owners.KEY_DEVICES[key.backend]
+            found.alone = None if find_named_index(name, find_current(name)) is None else 0
         owners.add_stand_in(
             ArrayType(
                 found,

@@ -29,8 +29,8 @@ def get_default_device() -> dc.Device:
     found = devices.default_device()
     if found is None or found.index is not None:
         return found or _CPU
-    current = frontends.find_current(found.type)
-    return found if current is None else dc.Device(found.type, current())
+    index = frontends.find_named_index(found.type, frontends.find_current(found.type))
+    return found if index is None else dc.Device(found.type, index)
 
 
 def factory_device(value: Any) -> dc.Device | None:
@@ -53,9 +53,14 @@ def as_device(value: Any) -> dc.Device | None:
 
 
 def resolve_index(device: dc.Device, own: dc.Device) -> dc.Device:
-    """Return a device of the kind of ``own`` with an index: without one, it means the current one, as in torch."""
+    """Return a device of the kind of ``own`` with an index: without one, it means the current one, as in torch.
+
+    Where arrays may lie on several devices it means the type, so that a tensor stays where it was placed.
+    """
     if device.type != own.type or device.index is not None or own.index is None:
         return device
+    if frontends.PLACING[0] & dc.device_key(device.type).value:
+        return own
     current = frontends.find_current(device.type)
     if current is not None and (recording := frontends.recording()) is not None:
         recording.guard(current)

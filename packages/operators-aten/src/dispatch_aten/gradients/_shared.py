@@ -73,7 +73,13 @@ def negate(values: int | Sequence[int]) -> list[int]:
 
 def to_device(grad: Array, device: dc.Device) -> Array:
     """Return the gradient on ``device``."""
-    return grad if dc.device(grad) == device else aten._to_copy.default(grad, device=device)
+    if (here := dc.device(grad)) == device:
+        return grad
+    if here.type == device.type and device.index is None:
+        device = dc.Device(
+            device.type, 0
+        )  # what has no index lies on the first device, and `_to_copy` would not move it
+    return aten._to_copy.default(grad, device=device)
 
 
 def with_reduced_dims(self: Array, count: int, dim: int | Sequence[int] | None, keepdim: bool) -> Array:

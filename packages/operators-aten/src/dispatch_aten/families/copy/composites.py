@@ -13,7 +13,7 @@ from dispatch_aten.errors import MetaDataError, OperatorError
 from dispatch_aten.families.factory.shapes import with_memory_format
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.meta import is_channels_last, is_contiguous, suggests_channels_last
-from dispatch_core.frontends import PLACING, recording
+from dispatch_core.frontends import PLACING, materialize_value, recording, to_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,6 +141,10 @@ def _to_device(
         made = aten.empty_strided.default(meta.shape, meta.strides, dtype=meta.dtype, device=target)
         copy = aten.copy_.default(dc.wrap_like(self, made), self)
         return copy if dtype is None else cast(copy, dtype)
+    if source.type == target.type and PLACING[0] & dc.device_key(target.type).value and recording() is None:
+        moved = prims.device_put.default(materialize_value(to_data(self)), device=target)
+        made = dc.wrap_like(self, moved)
+        return made if dtype is None else cast(made, dtype)
     array = host.get(self)
     if target.type == "cpu" and not array.flags.writeable:
         array = array.copy("K")  # it may show memory of the other device, and a tensor of the cpu can be written to
