@@ -12,6 +12,7 @@ Note [Placements by XLA]
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
@@ -29,6 +30,7 @@ __all__ = [
     "KERNELS",
     "check",
     "count",
+    "fill",
     "find",
     "from_local",
     "meet",
@@ -65,6 +67,23 @@ def parts(array: Any) -> list[tuple[tuple[int, ...], Any]]:
         for shard in array.addressable_shards
         if shard.replica_id == 0
     ]
+
+
+def fill(array: Any, read: Callable[[tuple[int, ...], tuple[int, ...]], Any]) -> Any:
+    """Return an array that lies as another does, of the numbers that ``read(offsets, shape)`` gives, part by part."""
+    made = []
+    with jax.enable_x64(True):
+        by_box: dict[Any, list[Any]] = {}
+        for device, index in array.sharding.addressable_devices_indices_map(array.shape).items():
+            by_box.setdefault(_box(index, array.shape), []).append(device)
+        for box, devices in by_box.items():
+            part = read(tuple(start for start, _ in box), tuple(end - start for start, end in box))
+            # A device may use the host's memory as its own, where each would keep it.
+            made += [jax.device_put(part, each, may_alias=False) for each in devices]
+            jax.block_until_ready(made)
+            del part
+            gc.collect(0)  # JAX lets go of the host's memory when Python collects garbage
+        return jax.make_array_from_single_device_arrays(array.shape, array.sharding, made)
 
 
 def check(mesh: DeviceMesh) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torchlike
-from dispatch_aten.placements import placement_of
+from dispatch_aten.placements import Partial, placement_of
+from dispatch_core.frontends import materialize, to_data
+from dispatch_core.runtime import find_interface
 
 from ...history.grad_mode import no_grad
 from ...serialization.entry import load as load_file
-from ...tensors.tensor import Tensor
-from ..device_mesh import as_device_mesh
+from ...tensors.tensor import Tensor, frontend
+from ..device_mesh import as_device_mesh, has_devices
+from ..placed.tensor import wrap_part
 from ..tensor.dtensor import place
 from .errors import CheckpointException
 from .storage import INDEX, VALUES, find_folder, flatten, is_stateful
@@ -44,11 +47,11 @@ def load(
     states = {key: value.state_dict() if is_stateful(value) else value for key, value in state_dict.items()}
     leaves = [*flatten(states)]
     _check(folder, leaves, index, values)
-    files: dict[str, Mapping[str, Tensor]] = {}
+    reader = _Reader(folder)
     with no_grad():
         for path, value, container, key in leaves:
             if isinstance(value, Tensor):
-                _fill(value, _read(folder, files, index[path]))
+                _fill(value, reader, index[path])
             else:
                 container[key] = values[path]
     for key, value in state_dict.items():
@@ -98,25 +101,63 @@ def _check(folder: Path, leaves: list[Any], index: dict[str, Any], values: dict[
         raise CheckpointException(f"load: the checkpoint {str(folder)!r} does not fit:\n\t{shown}")
 
 
-def _read(folder: Path, files: dict[str, Mapping[str, Tensor]], entry: dict[str, Any]) -> Tensor:
-    """Return a whole tensor, on the host."""
-    whole = torchlike.empty(entry["shape"], dtype=getattr(torchlike, entry["dtype"]))
-    for part in entry["parts"]:
+class _Reader:
+    """Reads boxes of tensors from the files of a checkpoint, which are mapped: what is not asked for is not read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[str, Mapping[str, Tensor]] = {}
+
+    def fill(self, tensor: Tensor, entry: dict[str, Any], start: Sequence[int]) -> None:
+        """Write to a tensor the numbers that an entry has from ``start`` on, whichever parts they lie in."""
+        for part in entry["parts"]:
+            target, source = tensor, None
+            for dim, (begin, size) in enumerate(zip(part["start"], part["shape"], strict=True)):
+                first, end = max(begin, start[dim]), min(begin + size, start[dim] + tensor.shape[dim])
+                if first >= end:
+                    break
+                target = target.narrow(dim, first - start[dim], end - first)
+                source = (self._find(part) if source is None else source).narrow(dim, first - begin, end - first)
+            else:
+                target.copy_(self._find(part) if source is None else source)
+
+    def read(self, entry: dict[str, Any], dtype: Any, start: Sequence[int], shape: Sequence[int]) -> Tensor:
+        """Return the numbers of a box, on the host."""
+        made = torchlike.empty(shape, dtype=dtype, device="cpu")
+        self.fill(made, entry, start)
+        return made
+
+    def _find(self, part: dict[str, Any]) -> Tensor:
         name = part["file"]
-        if name not in files:
-            files[name] = load_file(folder / name, mmap=True)
-        target = whole
-        for dim, (start, size) in enumerate(zip(part["start"], part["shape"], strict=True)):
-            target = target.narrow(dim, start, size)
-        target.copy_(files[name][part["entry"]])
-    return whole
+        if name not in self._files:
+            self._files[name] = load_file(self._folder / name, mmap=True)
+        return self._files[name][part["entry"]]
 
 
-def _fill(tensor: Tensor, whole: Tensor) -> None:
-    """Write a whole tensor's numbers to one that may lie on a mesh."""
+def _fill(tensor: Tensor, reader: _Reader, entry: dict[str, Any]) -> None:
+    """Write a checkpoint's numbers to a tensor, of which this process reads the parts that its devices hold."""
     known = placement_of(tensor)
+    start = (0,) * tensor.ndim
+    if known is None and tensor.is_cpu:
+        reader.fill(tensor, entry, start)
+        return
+    if known is not None and not any(isinstance(each, Partial) for each in known[1]):
+        if not has_devices(known[0].device_type):
+            spec = tensor._dispatch_data.spec
+            part = reader.read(entry, tensor.dtype, [begin for begin, _ in spec.parts], spec.local_size)
+            tensor.copy_(wrap_part(part.to(tensor.device), spec))
+            return
+        engine = find_interface(known[0].device_type).placements
+        if hasattr(engine, "fill"):
+            array = engine.fill(
+                to_data(materialize(tensor)),
+                lambda begins, shape: to_data(reader.read(entry, tensor.dtype, begins, shape)),
+            )
+            tensor.copy_(frontend.wrap(array))
+            return
+    whole = reader.read(entry, tensor.dtype, start, tensor.shape)
     if known is None:
         tensor.copy_(whole)
         return
     mesh = as_device_mesh(known[0])
-    tensor.copy_(place(whole.to(dtype=tensor.dtype).to(mesh.device_type), mesh, known[1], None))
+    tensor.copy_(place(whole.to(mesh.device_type), mesh, known[1], None))
