@@ -12,7 +12,6 @@ Note [Placements by XLA]
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
@@ -69,21 +68,25 @@ def parts(array: Any) -> list[tuple[tuple[int, ...], Any]]:
     ]
 
 
-def fill(array: Any, read: Callable[[tuple[int, ...], tuple[int, ...]], Any]) -> Any:
-    """Return an array that lies as another does, of the numbers that ``read(offsets, shape)`` gives, part by part."""
-    made = []
+def fill(
+    mesh: DeviceMesh,
+    placements: Sequence[Any],
+    shape: Sequence[int],
+    read: Callable[[tuple[int, ...], tuple[int, ...]], Any],
+) -> Any:
+    """Return an array that lies so, of the numbers that ``read(offsets, shape)`` gives for each part of this process."""
+    made: list[Any] = []
+    sharding, size = sharding_of(mesh, placements, shape), tuple(shape)
     with jax.enable_x64(True):
         by_box: dict[Any, list[Any]] = {}
-        for device, index in array.sharding.addressable_devices_indices_map(array.shape).items():
-            by_box.setdefault(_box(index, array.shape), []).append(device)
+        for device, index in sharding.addressable_devices_indices_map(size).items():
+            by_box.setdefault(_box(index, size), []).append(device)
         for box, devices in by_box.items():
             part = read(tuple(start for start, _ in box), tuple(end - start for start, end in box))
-            # A device may use the host's memory as its own, where each would keep it.
-            made += [jax.device_put(part, each, may_alias=False) for each in devices]
+            # Devices of a CPU go on using the memory of the part, which nothing writes to.
+            made += [jax.device_put(part, each) for each in devices]
             jax.block_until_ready(made)
-            del part
-            gc.collect(0)  # JAX lets go of the host's memory when Python collects garbage
-        return jax.make_array_from_single_device_arrays(array.shape, array.sharding, made)
+        return jax.make_array_from_single_device_arrays(size, sharding, made)
 
 
 def check(mesh: DeviceMesh) -> None:

@@ -110,8 +110,8 @@ class DeviceInterface:
       part that this process has, ``from_local(array, mesh, placements, shape)`` makes a whole of the processes' parts.
       ``process()`` is the number of this process and how many there are, ``meet(name)`` waits for all, and ``parts(array)``
       gives the offsets and arrays of the parts that this process writes to a checkpoint: all processes together write each
-      element once. ``fill(array, read)``, which may be left out, returns an array that lies as another does, of the numbers
-      that ``read(offsets, shape)`` gives as NumPy's for the parts that this process needs.
+      element once. ``fill(mesh, placements, shape, read)``, which may be left out, returns an array that lies so, of the
+      numbers that ``read(offsets, shape)`` gives as NumPy's for each part that this process has.
     * ``functions``: a mapping of names to functions of the device's own, which frontends hand on beside theirs.
 
     Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -24,9 +24,10 @@ from dispatch_core.escapes import to_printable
 from ..creation.factories import FACTORIES
 from ..nn.parameter import Parameter
 from ..tensors.arrays import read_elements
-from ..tensors.tensor import Tensor
+from ..tensors.mesh_places import describe_place, fill_place, put_in_place
+from ..tensors.tensor import Tensor, frontend
 from ..values.layouts import refuse_layout
-from .arrays import LARGEST_ALIGNMENT, FileStorage, Placed, check_numbers, find_dtype, finish, numpy_dtype
+from .arrays import LARGEST_ALIGNMENT, FileStorage, Placed, check_numbers, complete, find_dtype, finish, numpy_dtype
 from .locations import Locator
 from .memory import find_place
 from .refusals import refuse
@@ -85,6 +86,8 @@ class FileContent:
         node["device"] = str(value.device)
         if value.is_meta:
             return node | {"shape": list(value.shape), "stride": list(value.stride())}
+        if (lies := describe_place(value)) is not None:
+            node["place"] = lies
         # Arrays of devices may share the host's memory though their tensors do not.
         key, offset, steps = find_place(value) or (("alone", id(value)), 0, contiguous_strides(tuple(value.shape)))
         number = self._memories.setdefault(key, len(self._memories) + 1)
@@ -236,6 +239,11 @@ def _read_plain(source: Source, entry: ReadEntry) -> np.ndarray[Any, Any]:
     return source.take(entry.place, entry.nbytes, alignment=kind.alignment).view(kind).reshape(entry.shape)
 
 
+def _cut(array: np.ndarray[Any, Any], start: Sequence[int], shape: Sequence[int]) -> np.ndarray[Any, Any]:
+    """Return a copy of a part of an array: a device may go on using its memory."""
+    return array[tuple(slice(begin, begin + size) for begin, size in zip(start, shape, strict=True))].copy()
+
+
 class _FileReader:
     """Makes tensors and arrays of a file's entries."""
 
@@ -260,7 +268,10 @@ class _FileReader:
             return Parameter(made, bool(node.get("requires_grad"))) if node.get("parameter") else made
         if "offset" in node:
             if kind == "tensor":
-                return self._placed.make(self._find_storage(name), dtype, node, self._locate)
+                made = self._placed.make(self._find_storage(name), dtype, node, self._locate)
+                if "place" in node:
+                    put_in_place(made, node["place"])
+                return made
             array = self._placed.view(self._find_storage(name), dtype, node)
         else:
             array = self._read(name, dtype, node)
@@ -269,6 +280,10 @@ class _FileReader:
         if kind == "scalar":
             return array[()]
         device = self._locate(node.get("device", "cpu"))
+        if "place" in node:
+            lying = fill_place(device, array.shape, node["place"], functools.partial(_cut, array))
+            if lying is not None:
+                return complete(frontend.wrap(lying), bool(node.get("requires_grad")), bool(node.get("parameter")))
         return finish(array, bool(node.get("requires_grad")), bool(node.get("parameter")), device)
 
     def _find_storage(self, name: str) -> FileStorage:

@@ -16,6 +16,7 @@ from ..history.grad_mode import no_grad
 from ..nn.parameter import Buffer, Parameter
 from ..overrides.dispatch import make_wrapper
 from ..tensors.arrays import as_subclass
+from ..tensors.mesh_places import PLACE, put_in_place
 from ..tensors.overriding_classes import read_slot_names
 from ..tensors.storages import TypedStorage
 from ..tensors.tensor import Tensor
@@ -302,6 +303,9 @@ def set_tensor_attributes(tensor: Tensor, state: Any) -> Tensor:
             setattr(tensor, name, value)
     if not isinstance(state, dict) or not all(type(name) is str for name in state):
         raise ValueError("a tensor's attributes have no names")
+    if PLACE in state:
+        state = dict(state)
+        put_in_place(tensor, state.pop(PLACE))
     if is_nested(tensor):
         state = own_attributes(state)
     if state.get("_is_buffer") is True and type(state.get("persistent")) is bool:

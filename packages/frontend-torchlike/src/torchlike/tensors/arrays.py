@@ -15,6 +15,7 @@ import dispatch_core as dc
 from dispatch_aten import host
 from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY
 from dispatch_core.frontends import (
+    PLACING,
     WINDOWS,
     Holder,
     Window,
@@ -419,7 +420,13 @@ def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
     order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
     turned = [] if array.flags.c_contiguous or not array.transpose(order).flags.c_contiguous else [order]
     array = array.transpose(order) if turned else array
-    return _rebuild, (kind, array, str(tensor.device), tensor.requires_grad, *turned), state
+    found = kind, array, str(tensor.device), tensor.requires_grad, *turned
+    if tensor._dispatch_mask & PLACING[0]:
+        from .mesh_places import describe_place  # few programs have several devices
+
+        if (place := describe_place(tensor)) is not None:
+            return _rebuild_placed, (place, *found), state
+    return _rebuild, found, state
 
 
 def _rebuild(
@@ -431,6 +438,14 @@ def _rebuild(
 ) -> Tensor:
     array = array if order is None else array.transpose(np.argsort(order))
     return give_class(put(array, device), cls)._require_grad(requires_grad)
+
+
+def _rebuild_placed(place: dict[str, Any], *arguments: Any) -> Tensor:
+    from .mesh_places import put_in_place  # as above
+
+    made = _rebuild(*arguments)
+    put_in_place(made, place)
+    return made
 
 
 def _rebuild_meta(

@@ -10,7 +10,7 @@ from typing import Any
 
 import torchlike
 from dispatch_aten.placements import Partial, placement_of
-from dispatch_core.frontends import materialize, to_data
+from dispatch_core.frontends import to_data
 from dispatch_core.runtime import find_interface
 
 from ...history.grad_mode import no_grad
@@ -150,7 +150,8 @@ def _fill(tensor: Tensor, reader: _Reader, entry: dict[str, Any]) -> None:
         engine = find_interface(known[0].device_type).placements
         if hasattr(engine, "fill"):
             array = engine.fill(
-                to_data(materialize(tensor)),
+                *known,
+                tensor.shape,
                 lambda begins, shape: to_data(reader.read(entry, tensor.dtype, begins, shape)),
             )
             tensor.copy_(frontend.wrap(array))

@@ -31,6 +31,7 @@ from dispatch_core.frontends import Window
 
 from ...nn.parameter import Buffer, Parameter
 from ...tensors.arrays import find_owner, read_elements
+from ...tensors.mesh_places import PLACE, describe_place
 from ...tensors.overriding_classes import WRAPPED, is_wrapper, read_slots
 from ...tensors.storages import UntypedStorage
 from ...tensors.tensor import Tensor, wrap
@@ -144,6 +145,8 @@ class SavedTensors:
         if isinstance(value, Buffer) and isinstance(kind, type) and issubclass(kind, Buffer):  # not of another class
             kind, state = Tensor, state | {"persistent": value.persistent, "_is_buffer": True}
         call = self._call(value)
+        if (place := describe_place(value)) is not None:
+            state |= {PLACE: place}
         if value.requires_grad and is_sparse(value):
             state |= {"requires_grad": True}  # which the call has no argument for
         if kind is Tensor and not state:
