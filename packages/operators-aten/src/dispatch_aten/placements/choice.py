@@ -3,7 +3,9 @@
 Note [Choice]
     Each dimension of a mesh is looked at for itself. The calls that are right there are: cut at a label that an argument is
     cut at, numbers that are to be summed where the operator is linear, and all whole. The one whose arguments cost least to
-    move, by the number of elements that go between processes, is taken; of equal ones the first.
+    move, by the number of elements that go between processes, is taken; of equal ones the first. Numbers that are to be
+    summed are summed at some time: where they stay so, and another argument is gathered for that, the sum of the result is
+    part of the price.
 """
 
 from __future__ import annotations
@@ -77,6 +79,8 @@ def choose(
                 else cost(one, other, size, count, is_addend=rank in dims.addends)
                 for rank, (one, other, size) in enumerate(zip(now, wanted, elements, strict=True))
             )
+            if label is None and _LATENCY <= price < best:
+                price += sum(cost(each, _WHOLE, size, count) for each, size in zip(made, _sizes(dims, shapes), strict=True))
             if price < best:
                 best, found = price, (label, wanted, made)
         if found is None:
@@ -87,6 +91,15 @@ def choose(
         for given, each in zip((*inputs, *outputs), (*wanted, *made), strict=True):
             given.append(each)
     return Choice(tuple(map(tuple, inputs)), tuple(map(tuple, outputs)))
+
+
+def _sizes(dims: Dims, shapes: Sequence[tuple[int, ...]]) -> list[int]:
+    """Return the numbers of elements of the results, as far as the labels tell them."""
+    known: dict[Any, int] = {}
+    for labels, shape in zip(dims.inputs, shapes, strict=True):
+        known.update(zip(labels, shape, strict=False))
+    known |= {None: 1, **dims.sizes}
+    return [prod(known.get(label, 1) for label in labels) for labels in dims.outputs]
 
 
 def _candidates(

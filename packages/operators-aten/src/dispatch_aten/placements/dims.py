@@ -11,7 +11,7 @@ Note [Rows]
     ``mm: ik,kj->ij`` names the tensors of a schema in order. ``*`` stands for any number of dimensions, as many as the first
     argument with it has beside the others; ``#`` for as many as ``normalized_shape`` has, ``@`` for so many of size 1, ``.``
     for dimensions that have no label and ``~`` before an argument for one that is broadcast to these. After ``;`` stand
-    ``linear 0|12``, ``whole v``, ``addend 0``, ``sizes input_sizes``.
+    ``linear 0|12``, ``whole v``, ``even c``, ``addend 0``, ``sizes input_sizes``.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ class Row:
     whole: str = ""
     addends: frozenset[int] = frozenset()
     shapes: tuple[str, ...] = ()
+    even: str = ""
 
     def __call__(self, call: Call) -> Dims | None:
         """Return the dimensions of a call; None where its tensors have others than the row."""
@@ -107,6 +108,12 @@ class Row:
             tuple(found),
             outputs,
             whole=frozenset(self.whole) | frozenset(f"*{index}" for index in range(stars or 0) if "*" in self.whole),
+            even={
+                label: size
+                for labels, shape in zip(found, call.shapes, strict=True)
+                for label, size in zip(labels, shape, strict=True)
+                if isinstance(label, str) and label in self.even
+            },
             linear=tuple(filter(None, linear)),
             addends=frozenset(ranks[place] for place in self.addends if place in ranks),
             shapes=dict.fromkeys(self.shapes, 0),
@@ -147,6 +154,7 @@ def read_row(text: str) -> Row:
         whole=said.get("whole", ""),
         addends=frozenset(map(int, said.get("addend", ""))),
         shapes=tuple(filter(None, said.get("sizes", "").split(","))),
+        even=said.get("even", ""),
     )
 
 

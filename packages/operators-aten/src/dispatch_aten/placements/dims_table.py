@@ -29,12 +29,26 @@ native_layer_norm: *#,#,#->*#,*@,*@
 native_layer_norm_backward: *#,*#,*@,*@,#,#->*#,#,#; linear 0
 _fused_rms_norm: *#,#->*#,*@
 _fused_rms_norm_backward: *#,*#,*@,#->*#,#; linear 0
-max_pool2d_with_indices: nchw->nchw,nchw; whole hw
-max_pool2d_with_indices_backward: nchw,nchw,nchw->nchw; whole hw; linear 0
-avg_pool2d: nchw->nchw; whole hw; linear 0
-avg_pool2d_backward: nchw,nchw->nchw; whole hw; linear 0
-_adaptive_avg_pool2d: nchw->nchw; whole hw; linear 0
-_adaptive_avg_pool2d_backward: nchw,nchw->nchw; whole hw; linear 0
+max_pool2d_with_indices: nchw->nchw,nchw; whole hw; even c
+max_pool2d_with_indices_backward: nchw,nchw,nchw->nchw; whole hw; linear 0; even c
+avg_pool2d: nchw->nchw; whole hw; linear 0; even c
+avg_pool2d_backward: nchw,nchw->nchw; whole hw; linear 0; even c
+_adaptive_avg_pool2d: nchw->nchw; whole hw; linear 0; even c
+_adaptive_avg_pool2d_backward: nchw,nchw->nchw; whole hw; linear 0; even c
+max_pool3d_with_indices: ncdhw->ncdhw,ncdhw; whole dhw; even c
+max_pool3d_with_indices_backward: ncdhw,ncdhw,ncdhw->ncdhw; whole dhw; linear 0; even c
+avg_pool3d: ncdhw->ncdhw; whole dhw; linear 0; even c
+avg_pool3d_backward: ncdhw,ncdhw->ncdhw; whole dhw; linear 0; even c
+_adaptive_avg_pool3d: ncdhw->ncdhw; whole dhw; linear 0; even c
+_adaptive_avg_pool3d_backward: ncdhw,ncdhw->ncdhw; whole dhw; linear 0; even c
+reflection_pad1d: ncl->ncl; whole l; linear 0; even c
+reflection_pad1d_backward: ncl,ncl->ncl; whole l; linear 0; even c
+reflection_pad2d: nchw->nchw; whole hw; linear 0; even c
+reflection_pad2d_backward: nchw,nchw->nchw; whole hw; linear 0; even c
+replication_pad1d: ncl->ncl; whole l; linear 0; even c
+replication_pad1d_backward: ncl,ncl->ncl; whole l; linear 0; even c
+replication_pad2d: nchw->nchw; whole hw; linear 0; even c
+replication_pad2d_backward: nchw,nchw->nchw; whole hw; linear 0; even c
 native_dropout_backward: *,*->*; linear 0
 tril: *ij->*ij; whole ij; linear 0
 triu: *ij->*ij; whole ij; linear 0
@@ -111,8 +125,8 @@ _RULES: Final[dict[str, Rule]] = {
         name: partial(rules.reduction, combine=way, linear=name in ("sum", "mean")) for name, way in _REDUCTIONS.items()
     },
     **dict.fromkeys(_LOSSES, rules.loss),
-    **{name: read_row("nc.->nc.; linear 0") for name in _RESIZED},
-    **{f"{name}_backward": read_row("nc.->nc.; linear 0; sizes input_size") for name in _RESIZED},
+    **{name: read_row("nc.->nc.; linear 0; even c") for name in _RESIZED},
+    **{f"{name}_backward": read_row("nc.->nc.; linear 0; even c; sizes input_size") for name in _RESIZED},
     "convolution": network_rules.convolution,
     "convolution_backward": network_rules.convolution_backward,
     **dict.fromkeys(

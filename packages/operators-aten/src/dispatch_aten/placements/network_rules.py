@@ -17,6 +17,11 @@ def _kernel(call: Call, ndim: int) -> tuple[Label, ...]:
     return (first, second, *[None] * (ndim - 2))
 
 
+def _channels(call: Call, kernel: int) -> dict[str, int]:
+    """Return the numbers of channels, which parts divide: a convolution needs one of each."""
+    return dict(zip(_kernel(call, 2), call.shapes[kernel], strict=False))  # type: ignore[arg-type]  # two letters
+
+
 def convolution(call: Call) -> Dims | None:
     """Return what a call does: a convolution of samples; without groups also of channels, which are summed."""
     if call.values["groups"] != 1:
@@ -24,7 +29,7 @@ def convolution(call: Call) -> Dims | None:
     ndim = len(call.shapes[0])
     inputs = (_image("i", ndim), _kernel(call, ndim), ("o",))[: len(call.shapes)]
     bias = frozenset({2}) if len(call.shapes) > 2 else frozenset[int]()
-    return Dims(inputs, (_image("o", ndim),), linear=(bias | {0}, bias | {1}), addends=bias)
+    return Dims(inputs, (_image("o", ndim),), even=_channels(call, 1), linear=(bias | {0}, bias | {1}), addends=bias)
 
 
 def convolution_backward(call: Call) -> Dims | None:
@@ -36,6 +41,7 @@ def convolution_backward(call: Call) -> Dims | None:
         (_image("o", ndim), _image("i", ndim), _kernel(call, ndim)),
         (_image("i", ndim), _kernel(call, ndim), ("o",)),
         whole=frozenset({"i"}) if has_bias else frozenset(),
+        even=_channels(call, 2),
         linear=(frozenset({0}),),
         shapes={"bias_sizes": 2} if has_bias and call.values["bias_sizes"] else {},
     )
@@ -46,7 +52,7 @@ def _of_channels(call: Call, given: int, results: int, *, training: bool) -> Dim
     labels = ("n", "c", *range(len(call.shapes[0]) - 2))
     inputs = [labels if rank < given else ("c",) if shape != (0,) else (None,) for rank, shape in enumerate(call.shapes)]
     whole = frozenset(labels) - {"c"} if training else frozenset()
-    return Dims(tuple(inputs), (labels, *[("c",)] * results), whole=whole)
+    return Dims(tuple(inputs), (labels, *[("c",)] * results), whole=whole, even={"c": call.shapes[0][1]})
 
 
 def batch_norm(call: Call) -> Dims | None:
@@ -54,7 +60,7 @@ def batch_norm(call: Call) -> Dims | None:
     if call.values.get("training"):
         return _of_channels(call, 1, 4, training=True)
     found = _of_channels(call, 1, 2, training=False)
-    return found and Dims(found.inputs, (found.outputs[0], (None,), (None,)))
+    return found and Dims(found.inputs, (found.outputs[0], (None,), (None,)), even=found.even)
 
 
 def batch_norm_backward(call: Call) -> Dims | None:

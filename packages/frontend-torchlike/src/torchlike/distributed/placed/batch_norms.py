@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.placements import split
 
 from .plans import PartOperator
 from .tensor import Spec
@@ -63,14 +64,35 @@ def _normalize(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     apart = _aten.sub(wide, _aten.view(mean, shape))
     variance = _aten.div(_whole(_aten.sum.dim_IntList(_aten.mul(apart, apart), dims)), count)
     rstd = _aten.rsqrt(_aten.add(variance, eps))
-    made = _aten.mul(apart, _aten.view(rstd if weight is None else _aten.mul(rstd, _widen(weight)), shape))
-    made = made if bias is None else _aten.add(made, _aten.view(_widen(bias), shape))
+    made = _scale(apart, rstd, weight, bias, shape)
     unbiased = _aten.mul(variance, count / (count - 1) if count > 1 else nan)
     moved = [
         _like(_aten.add(_aten.mul(old, 1 - momentum), _aten.mul(new, momentum)), old)
         for old, new in zip(running, (mean, unbiased), strict=False)
     ]
     return (_like(made, x), mean, rstd, *moved)
+
+
+def _scale(apart: Any, rstd: Any, weight: Any, bias: Any, shape: list[int]) -> Any:
+    made = _times(apart, rstd if weight is None else _aten.mul(rstd, _widen(weight)), shape)
+    return made if bias is None else _aten.add(made, _aten.view(_widen(bias), shape))
+
+
+def _evaluate(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
+    """Return the batch, normalized by running statistics: by other operators where a process has nothing of it."""
+    x, weight, bias, mean, variance, _, eps = values
+    spec = x._dispatch_data.spec
+    last = [*spec.size]  # the sizes of the last part
+    for each, count in zip(spec.placements, spec.mesh.shape, strict=True):
+        if each.is_shard():
+            last[each.dim] = split(last[each.dim], count, count - 1)[1]
+    if all(last):
+        return run(operator, values)
+    shape = [1, -1, *[1] * (len(spec.size) - 2)]
+    rstd = _aten.rsqrt(_aten.add(_widen(variance), eps))
+    made = _scale(_aten.sub(_widen(x), _aten.view(_widen(mean), shape)), rstd, weight, bias, shape)
+    nothing = _aten.new_empty(mean, [0])
+    return _like(made, x), nothing, nothing
 
 
 def _differentiate(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
@@ -110,5 +132,6 @@ def _times(x: Any, of_channels: Any, shape: list[int]) -> Any:
 BATCH_NORMS: Final[dict[str, Callable[..., Any]]] = {
     "_native_batch_norm_legit": _normalize,
     "_native_batch_norm_legit_functional": _normalize,
+    "_native_batch_norm_legit_no_training": _evaluate,
     "native_batch_norm_backward": _differentiate,
 }

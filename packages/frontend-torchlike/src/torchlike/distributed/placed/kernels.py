@@ -11,29 +11,27 @@ Note [Calls on parts]
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from typing import Any, Final, NoReturn
 
 import dispatch_core as dc
 from dispatch_aten.placements import Replicate
 from dispatch_core import frontends
 
-from ...autograd.engine import is_running
 from ...history.grad_mode import no_grad
 from ...tensors.tensor import Tensor, frontend
+from .composites import MADE
 from .draws import find_draw
 from .moves import move
+from .ordinary import are_whole, run_composite
 from .places import KERNELS
 from .plans import PartOperator
-from .rewrites import find_rewrite, run_by_batch
+from .rewrites import find_rewrite
 from .tensor import DISTRIBUTED, PlacedData, Spec
 
 __all__ = ["register"]
 
 _aten: Final = dc.ops.aten
 _wrap: Final = frontend.wrap
-#: Whether an operator runs that is made of others; what it makes besides is whole in each process.
-_in_composite: Final[ContextVar[bool]] = ContextVar("torchlike.placed_composite", default=False)
 
 
 def run(operator: PartOperator, values: Sequence[Any]) -> Any:
@@ -131,8 +129,7 @@ def _placements_on(root: Any, spec: Spec) -> list[Any]:
 def _accept(operator: PartOperator, each: Any, spec: Spec) -> Any:
     """Return an ordinary tensor of a call as one that lies whole in each process; only one element is taken for that."""
     size = tuple(dc.shape(each[2]))
-    is_own = _in_composite.get() or is_running()
-    if (any(length != 1 for length in size) and not is_own) or each[0] in operator.writes:
+    if (any(length != 1 for length in size) and not are_whole()) or each[0] in operator.writes:
         raise RuntimeError(
             f"{operator.op.name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before"
             " calling distributed operators!\nHint: distribute_tensor(x, mesh, [Replicate()]) converts one"
@@ -212,23 +209,14 @@ def _make(op: Any, keyset: object) -> Callable[..., Any]:
             return _of_values(_write_functional, PartOperator(functional))
         composite = frontends.find_composite(op, "CompositeImplicitAutograd")
         if composite is not None and not operator.writes:
-            return _of_values(_run_composite, composite)
+            return _of_values(run_composite, composite)
     return _of_values(run, operator)
 
 
 def _make_composite(op: Any, keyset: object) -> Callable[..., Any]:
     """Return the kernel of an operator with a history that makes ordinary tensors besides."""
     composite = frontends.find_composite(op, "CompositeImplicitAutograd")
-    return lambda *values: _run_composite(composite, values)
-
-
-def _run_composite(composite: Any, values: Sequence[Any]) -> Any:
-    """Run an operator that is made of others: the ordinary tensors that it makes are the same in each process."""
-    token = _in_composite.set(True)
-    try:
-        return composite(*values)
-    finally:
-        _in_composite.reset(token)
+    return lambda *values: run_composite(composite, values)
 
 
 def _write_functional(functional: PartOperator, values: Sequence[Any]) -> Any:
@@ -244,30 +232,6 @@ def _of_values(function: Callable[..., Any], operator: Any, *more: Any) -> Calla
     return kernel
 
 
-def _multiply(self: Any, other: Any) -> Any:
-    found = run_by_batch(_aten.matmul, [self, other])
-    return _COMPOSITES["matmul"](self, other) if found is None else found
-
-
-def _attend(query: Any, key: Any, value: Any, attn_mask: Any = None, *values: Any, **options: Any) -> Any:
-    found = None
-    if attn_mask is None and not (values and values[0]) and not options.get("dropout_p"):
-        matrices = [query, key, value]
-        found = run_by_batch(_aten.scaled_dot_product_attention, matrices, attn_mask, *values, **options)
-    if found is not None:
-        return found
-    defaults = {"dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False}
-    named = defaults | dict(zip(defaults, values, strict=False)) | options
-    return _COMPOSITES["scaled_dot_product_attention"](query, key, value, attn_mask, *named.values())
-
-
-#: The kernels of operators that are made of others, with a history and without.
-_MADE: Final[dict[str, Callable[..., Any]]] = {"matmul": _multiply, "scaled_dot_product_attention": _attend}
-_COMPOSITES: Final[dict[str, Any]] = {
-    name: frontends.find_composite(getattr(_aten, name).default, "CompositeImplicitAutograd") for name in _MADE
-}
-
-
 class _PlacedKernels(dc.KernelFactory):
     #: What the schema calls a view is one where the part is.
     answers_for_results = True
@@ -280,7 +244,7 @@ def register(key: Any) -> None:
         others = dc.Library("_", "IMPL")
         others.fallback(_PlacedKernels(_make, in_order=True), key.name)
         aten = dc.Library("aten", "IMPL", key.name)
-        for name, kernel in _MADE.items():
+        for name, kernel in MADE.items():
             aten.impl(name, kernel)
         own = dc.Library("dispatch", "IMPL", key.name)
         for name, kernel in KERNELS.items():
@@ -292,7 +256,7 @@ _libraries: Final[list[dc.Library]] = []
 assert DISTRIBUTED.autograd_key is not None  # a layout of its own prefix has one
 with dc.registry.transaction(level="backend"):
     _with_history: Final = dc.Library("aten", "IMPL", DISTRIBUTED.autograd_key.name)
-    for _name, _kernel in _MADE.items():
+    for _name, _kernel in MADE.items():
         _with_history.impl(_name, _kernel)
     for _name in _MAKES_TENSORS:
         _with_history.impl(_name, dc.kernel_factory(_make_composite, in_order=True))

@@ -10,11 +10,12 @@ import dispatch_core as dc
 from dispatch_aten.placements import Partial, Replicate, Shard, normalize
 
 from .batch_norms import BATCH_NORMS
+from .class_losses import CLASS_LOSSES, find_loss
 from .moves import move
 from .plans import PartOperator
 from .tensor import Spec, record_of, wrap_part
 
-__all__ = ["find_rewrite", "run_by_batch"]
+__all__ = ["find_rewrite"]
 
 _aten, _own = dc.ops.aten, dc.ops.dispatch
 _MEAN, _SUM = 1, 2
@@ -65,6 +66,8 @@ def _average_backward(operator: PartOperator, run: Any, values: Sequence[Any]) -
 
 def _nll_loss(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     """Return the loss and the weights that an average was divided by: they are summed over all processes."""
+    if (found := find_loss(operator, values)) is not None:
+        return found
     at = operator.names.index("reduction")
     if values[at] != _MEAN or not _is_in_parts(values):
         return run(operator, values)
@@ -137,25 +140,6 @@ def _embed(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     return wrap_part(rows, Spec(spec.mesh, made, [*found.size, spec.size[1]]))
 
 
-def run_by_batch(run: Callable[..., Any], matrices: Sequence[Any], *others: Any, **options: Any) -> Any | None:
-    """Return products of stacks of matrices, which are cut along dimensions of stacks alone; None where they are not.
-
-    The stack is one long one to the operators that a product is made of, which cannot be cut at its inner dimensions.
-    """
-    records = [record_of(each) for each in matrices]
-    first = records[0]
-    if first is None or any(each is None or each.spec.placements != first.spec.placements for each in records):
-        return None
-    ndim = len(first.spec.size)
-    stack = first.spec.size[:-2]
-    if ndim < 4 or any(each.spec.size[:-2] != stack or len(each.spec.size) != ndim for each in records if each):
-        return None
-    if any(each.is_partial() or (each.is_shard() and each.dim >= ndim - 2) for each in first.placements):  # type: ignore[attr-defined]
-        return None
-    made = run(*map(_own.to_local, matrices), *others, **options)
-    return _own.from_local(made, first.mesh, first.placements, [*stack, *dc.shape(made)[-2:]])
-
-
 def _squeeze(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     """Return a tensor without dimensions of size 1: a part's may be of size 1 where the whole's is not."""
     size = values[0]._dispatch_data.spec.size
@@ -183,6 +167,7 @@ _LOSSES: Final = frozenset(
 )
 _BY_NAME: Final[dict[str, Callable[..., Any]]] = {
     **BATCH_NORMS,
+    **CLASS_LOSSES,
     "nll_loss_forward": _nll_loss,
     "linalg_vector_norm": _norm,
     "mean": _mean,

@@ -26,6 +26,8 @@ from ....nn.modules.module import Module
 from ....nn.modules.sparse import Embedding
 from ....tensors.tensor import Tensor
 from ...device_mesh import DeviceMesh, has_devices
+from ...placed.class_losses import by_classes
+from ...placed.ordinary import taken_as_whole
 from ..dtensor import DTensor
 from ..modules import place_parameter, replicate_rest
 
@@ -315,8 +317,10 @@ class PrepareModuleInputOutput(ParallelStyle):
 
 @contextmanager
 def loss_parallel() -> Iterator[None]:
-    """Compute ``cross_entropy`` of logits that are cut by classes, in its block (source: ``torch``'s ``loss_parallel``).
+    """Leave logits in parts by classes in ``log_softmax``, in its block (source: ``torch``'s ``loss_parallel``).
 
-    Here the loss takes such logits everywhere; the block changes nothing.
+    ``cross_entropy`` and ``nll_loss`` do so everywhere: each process looks at its own classes. In the block ordinary labels
+    and weights are taken for ones that are whole in each process.
     """
-    yield
+    with by_classes(), taken_as_whole():
+        yield
