@@ -49,7 +49,11 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any], list[Any]]] = {
         [heads, draw(4, 2, 6, 8), draw(4, 2, 6, 8)],
         HEADS,
     ),
-    "batch_norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, True), images(4, 4, 6, 5), [[S0, R], [R, R], [R, R]]),
+    "batch_norm": (
+        lambda x, w, b: F.batch_norm(x, None, None, w, b, True),
+        images(4, 4, 6, 5),
+        [[S0, R], [R, R], [R, R]],
+    ),
     "batch_norm_uneven": (lambda x: F.batch_norm(x, None, None, training=True), [draw(5, 4)], [[S0, S0]]),
     "batch_norm_pixels": (
         lambda x, w, b: F.batch_norm(x, None, None, w, b, True),
@@ -71,7 +75,11 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any], list[Any]]] = {
         images(3, 4, 3),
         [[S0, S0], [R, R], [R, R]],
     ),
-    "instance_norm": (lambda x, w, b: F.instance_norm(x, weight=w, bias=b), images(4, 4, 6, 5), [[S0, R], [R, R], [R, R]]),
+    "instance_norm": (
+        lambda x, w, b: F.instance_norm(x, weight=w, bias=b),
+        images(4, 4, 6, 5),
+        [[S0, R], [R, R], [R, R]],
+    ),
     "group_norm": (lambda x, w, b: F.group_norm(x, 2, w, b), images(5, 4, 6), [[S0, S0], [R, R], [R, R]]),
     "columns_of_a_convolution": (
         lambda x, w, b: F.conv2d(x, w, b, padding=1),

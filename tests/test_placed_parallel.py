@@ -97,9 +97,7 @@ def test_fully_sharded_modules(net: type) -> None:
 
 
 @pytest.mark.parametrize(("shape", "data"), [((2, 2), ("data",)), ((2, 2, 2), ("outer", "data"))])
-def test_a_module_that_is_cut_by_columns_is_fully_sharded_along_another_part_of_the_mesh(
-    shape: Any, data: Any
-) -> None:
+def test_a_module_that_is_cut_by_columns_is_fully_sharded_along_another_part_of_the_mesh(shape: Any, data: Any) -> None:
     torch.manual_seed(0)
     model, batches = MLP().double(), batches_for(MLP)
     single = copy.deepcopy(model)
@@ -126,5 +124,21 @@ def test_a_parameter_on_another_mesh_is_not_fully_sharded() -> None:
         linear = parallelize_module(torch.nn.Linear(4, 4), mesh["model"], ColwiseParallel())
         with pytest.raises(ValueError, match="no part of the mesh"):
             fully_shard(linear, mesh=type(mesh)([[0, 1], [2, 3]], mesh.get_rank(), ("a", "b"))["a"])
+
+    run_ranks((2, 2), run, ("data", "model"))
+
+
+def test_modules_without_numbers_are_cut_and_filled_afterwards() -> None:
+    def run(mesh: DeviceMesh) -> None:
+        with torch.device("meta"):
+            model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Linear(6, 2))
+        parallelize_module(model, mesh["model"], {"0": ColwiseParallel(), "2": RowwiseParallel()})
+        fully_shard(model, mesh=mesh["data"])
+        assert model[0].weight.is_meta and model[0].weight.placements == (Shard(1), Shard(0))
+        model.to_empty(device="cpu")
+        for each in model.parameters():
+            torch.nn.init.ones_(each)
+        assert model[0].weight.to_local().shape == (3, 2) and not model[0].weight.is_meta
+        assert model(torch.ones(1, 4)).tolist() == [[31.0, 31.0]]
 
     run_ranks((2, 2), run, ("data", "model"))

@@ -321,3 +321,12 @@ def test_vmap_and_grad_take_placed_tensors() -> None:
     found = torch.func.grad(lambda x: (x * x).sum())(x)
     assert torch.equal(found, 2 * x)
     assert torch.func.vmap(lambda row: (row * 2).sum())(x).shape == (4,)
+
+
+def test_a_mesh_of_processes_without_their_group_says_so() -> None:
+    from dispatch_aten.placements import DeviceMesh as Mesh
+    from torchlike.distributed import NoProcessGroupError
+    from torchlike.distributed.device_mesh import as_device_mesh
+
+    with pytest.raises(NoProcessGroupError, match="destroy_process_group has given it back"):
+        as_device_mesh(Mesh("cpu", [0, 1], rank=0)).get_group()

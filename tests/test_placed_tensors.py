@@ -208,3 +208,13 @@ def test_operators_and_gradients_are_those_of_one_device(name: str, shape: tuple
                 np.testing.assert_allclose(full(each.grad).numpy(), single.grad.numpy(), 1e-10, 1e-10, err_msg=str(way))
 
     run_ranks(shape, run)
+
+
+def test_the_gradient_of_a_part_may_lie_otherwise() -> None:
+    def run(mesh: DeviceMesh) -> Any:
+        part = torch.ones(3, requires_grad=True)
+        x = DTensor.from_local(part, mesh, [Replicate()], grad_placements=[Partial()])
+        (x * 2).backward(DTensor.from_local(torch.ones(3), mesh, [Partial()]))
+        return part.grad.tolist()
+
+    assert run_ranks((2,), run) == [[2.0] * 3] * 2

@@ -201,7 +201,9 @@ def _box(index: Sequence[slice], shape: Sequence[int]) -> tuple[tuple[int, int],
     )
 
 
-def from_local(array: Any, mesh: DeviceMesh, placements: Sequence[Any], shape: Sequence[int]) -> Any:
+def from_local(
+    array: Any, mesh: DeviceMesh, placements: Sequence[Any], shape: Sequence[int], grad_placements: Any = None
+) -> Any:
     """Return the array of which each process gives what its devices hold."""
     sharding = sharding_of(mesh, placements, shape)
     if jax.process_count() == 1:

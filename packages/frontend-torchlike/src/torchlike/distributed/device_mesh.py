@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextvars import ContextVar, Token
-from functools import cache
 from math import prod
 from typing import Any, Final, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from dispatch_core.runtime import find_interface
 from ..creation.factories import tensor
 from ..tensors.tensor import Tensor
 from ..values.devices import device
+from .errors import NoProcessGroupError
 from .process_groups import (
     default_group,
     find_ranks,
@@ -85,7 +86,13 @@ class DeviceMesh(Mesh):
             )
         if has_devices(self.device_type):
             raise PlacementError(f"{self} has devices of this process, and no groups of processes")
-        if not is_group() and self.root_ranks.size == 1:
+        if not is_group():
+            if self.root_ranks.size > 1:
+                raise NoProcessGroupError(
+                    "get_group",
+                    f"the processes of {self} have no group: none was made, or destroy_process_group has given it back",
+                    "init_process_group() makes one, in all of them",
+                )
             init_process_group(rank=0, world_size=1)
         return _groups_of(self.root)[self.dims[self.dim_of(0 if mesh_dim is None else mesh_dim)]]
 
@@ -176,12 +183,18 @@ def _join(ranks: Any) -> int:
 
 def _groups_of(root: Mesh) -> list[Any]:
     """Return the group of this process along each dimension of a mesh; another ``init_process_group`` has others."""
-    return _make_groups(root, default_group("get_group"))
+    known = _made.setdefault(default_group("get_group"), {})
+    if root not in known:
+        known[root] = _make_groups(root)
+    return known[root]
 
 
-@cache
-def _make_groups(root: Mesh, world: Any) -> list[Any]:
-    """Make the groups along each dimension of a mesh, in the group of all; all processes make all, in one order."""
+#: The group of all processes → mesh → the groups along its dimensions; they go with the former.
+_made: Final[WeakKeyDictionary[Any, dict[Mesh, list[Any]]]] = WeakKeyDictionary()
+
+
+def _make_groups(root: Mesh) -> list[Any]:
+    """Make the groups along each dimension of a mesh; all processes make all, in one order."""
     found = []
     for dim in range(root.ndim):
         mine = None

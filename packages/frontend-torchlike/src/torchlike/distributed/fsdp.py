@@ -28,7 +28,7 @@ from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ..tensors.tensor import Tensor
 from .device_mesh import DeviceMesh, as_device_mesh, current_mesh, has_devices, init_device_mesh
-from .process_groups import get_world_size, is_group
+from .process_groups import find_device, get_backend, get_world_size, is_group
 from .tensor.dtensor import DTensor, distribute_tensor
 from .tensor.modules import Made, place_parameter
 
@@ -100,20 +100,20 @@ class _ShardedParameters:
         owners: list[tuple[Module, str]],
         mesh: DeviceMesh,
         policy: MixedPrecisionPolicy,
-        inner: Iterable[tuple[Tensor, Any]] = (),
+        before: dict[tuple[Module, str], Any],
     ) -> None:
         self.module, self.owners, self.mesh, self.policy = module, owners, mesh, policy
         self.syncs, self.reshards = True, True
         #: Whether the program has gathered the parameters itself.
         self.is_held = False
-        #: id of a parameter → the mesh and the placements that it had before; see Note [Parts of parts].
-        self._before = {id(each): before for each, before in inner}
+        #: Module and name → the mesh and the placements that the parameter had before; see Note [Parts of parts].
+        self._before = before
         #: Whether the compiler gathers.
         self.is_placed = has_devices(mesh.device_type)
         #: Module and name → the parameter, while the whole is in its place.
         self._sharded: dict[tuple[Module, str], Tensor] = {}
-        #: id of a whole → the parameter.
-        self._wholes: dict[int, tuple[Tensor, Tensor]] = {}
+        #: id of a whole → the parameter, and how it lay before.
+        self._wholes: dict[int, tuple[Tensor, Any, Tensor]] = {}
         self._blocks: list[saved_tensors_hooks] = []
 
     def gather(self) -> None:
@@ -123,9 +123,10 @@ class _ShardedParameters:
         for owner, name in self.owners:
             parameter = owner._parameters[name]
             assert parameter is not None  # `owners` has no others
-            whole = self._make_whole(parameter)
+            before = self._before.get((owner, name))
+            whole = self._make_whole(parameter, before)
             self._sharded[owner, name] = parameter
-            self._wholes[id(whole)] = parameter, whole
+            self._wholes[id(whole)] = parameter, before, whole
             owner._parameters[name] = whole  # type: ignore[assignment]  # as a program reads it in `forward`
 
     def release(self) -> None:
@@ -157,14 +158,13 @@ class _ShardedParameters:
         is_number = isinstance(value, Tensor) and value.is_floating_point()
         return value.to(self.policy.param_dtype) if is_number else value
 
-    def _make_whole(self, parameter: Tensor) -> Tensor:
+    def _make_whole(self, parameter: Tensor, before: Any) -> Tensor:
         gradients = Partial("avg") if self.syncs else Partial("sum")
         known = placement_of(parameter)
         assert known is not None
         lying = parameter if self.policy.param_dtype is None else parameter.to(self.policy.param_dtype)
         if self.is_placed:
             return lying
-        before = self._before.get(id(parameter))
         inner = {} if before is None else dict(zip(before[0].dims, before[1], strict=True))
         whole = lying.redistribute(placements=[inner.get(dim, Replicate()) for dim in known[0].dims])  # type: ignore[attr-defined]
         made: Tensor = whole.to_local(grad_placements=[inner.get(dim, gradients) for dim in known[0].dims])
@@ -172,13 +172,13 @@ class _ShardedParameters:
 
     def _pack(self, tensor: Tensor) -> Any:
         found = self._wholes.get(id(tensor))
-        return (found[0],) if found is not None and found[1] is tensor else tensor
+        return found[:2] if found is not None and found[2] is tensor else tensor
 
     def _unpack(self, packed: Any) -> Tensor:
         if not isinstance(packed, tuple):
             return packed
         with no_grad():
-            return self._make_whole(packed[0])
+            return self._make_whole(*packed)
 
 
 def fully_shard(
@@ -222,6 +222,8 @@ def _find_mesh(module: Any, mesh: Any) -> DeviceMesh:
         return current_mesh("fully_shard", mesh)
     first = next(iter((module[0] if isinstance(module, (list, tuple)) else module).parameters()), None)
     name = "cpu" if first is None else first.device.type
+    if name == "meta":
+        name = find_device(get_backend()) if is_group() else "cpu"
     if has_devices(name):
         return init_device_mesh(name, (find_interface(name).placements.count(),))
     return init_device_mesh(name, (get_world_size() if is_group() else 1,))
@@ -241,7 +243,7 @@ def _shard(
     owners = [
         (owner, name) for owner, name in _own_parameters(module, mesh) if id(owner._parameters[name]) not in ignored
     ]
-    inner: dict[Tensor, Any] = {}
+    before: dict[tuple[Module, str], Any] = {}
     for owner, name in owners:
         parameter = owner._parameters[name]
         assert parameter is not None
@@ -250,25 +252,25 @@ def _shard(
             found = made.get(parameter)
             if found is None:
                 found = made[parameter] = _cut_part(parameter, mesh, *known, chosen)
-                inner[found] = known
+            before[owner, name] = known
             owner.register_parameter(name, found)
             continue
         lies = _cut(parameter, mesh) if chosen is None else chosen
         place_parameter(owner, name, mesh, [Replicate()] * (mesh.ndim - 1) + [lies], made=made)
     module.__class__ = type(f"FSDP{type(module).__name__}", (FSDPModule, type(module)), {"__module__": __name__})
-    state = module._fsdp = _ShardedParameters(module, owners, mesh, policy, inner.items())
+    state = module._fsdp = _ShardedParameters(module, owners, mesh, policy, before)
     if state.is_placed and policy.param_dtype is policy.output_dtype is None:
         return
     state.reshards = not state.is_placed and mesh.size() > 1 and (reshards is None or bool(reshards))
 
-    def before(module: Module, args: Any, kwargs: Any) -> Any:
+    def begin(module: Module, args: Any, kwargs: Any) -> Any:
         return state.before(module, args, kwargs)
 
-    def after(module: Module, args: Any, outputs: Any) -> Any:
+    def finish(module: Module, args: Any, outputs: Any) -> Any:
         return state.after(module, args, outputs)
 
-    module.register_forward_pre_hook(dc.capture.traceable(before), with_kwargs=True)
-    module.register_forward_hook(dc.capture.traceable(after), always_call=True)
+    module.register_forward_pre_hook(dc.capture.traceable(begin), with_kwargs=True)
+    module.register_forward_hook(dc.capture.traceable(finish), always_call=True)
 
 
 def _own_parameters(module: Module, mesh: DeviceMesh) -> Iterator[tuple[Module, str]]:

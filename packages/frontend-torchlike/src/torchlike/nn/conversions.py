@@ -82,7 +82,12 @@ class Convertible(Tree):
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move all parameters and buffers without their values."""
-        return self._apply(lambda tensor: FUNCTIONS["empty_like"](tensor, device=device), recurse)
+
+        def make_empty(tensor: Any) -> Any:
+            in_parts = getattr(tensor._dispatch_data, "make_empty", None)
+            return FUNCTIONS["empty_like"](tensor, device=device) if in_parts is None else in_parts(device)
+
+        return self._apply(make_empty, recurse)
 
     def cpu(self) -> Self:
         return self._apply(lambda tensor: tensor.cpu())

@@ -80,7 +80,9 @@ def choose(
                 for rank, (one, other, size) in enumerate(zip(now, wanted, elements, strict=True))
             )
             if label is None and _LATENCY <= price < best:
-                price += sum(cost(each, _WHOLE, size, count) for each, size in zip(made, _sizes(dims, shapes), strict=True))
+                price += sum(
+                    cost(each, _WHOLE, size, count) for each, size in zip(made, _sizes(dims, shapes), strict=True)
+                )
             if price < best:
                 best, found = price, (label, wanted, made)
         if found is None:

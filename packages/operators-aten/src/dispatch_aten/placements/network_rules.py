@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from .dims import Call, Dims, Label, read_row
 
-__all__ = ["batch_norm", "batch_norm_backward", "convolution", "convolution_backward", "group_norm", "group_norm_backward"]
+__all__ = [
+    "batch_norm",
+    "batch_norm_backward",
+    "convolution",
+    "convolution_backward",
+    "group_norm",
+    "group_norm_backward",
+]
 
 
 def _image(channels: Label, ndim: int) -> tuple[Label, ...]:
@@ -50,7 +57,9 @@ def convolution_backward(call: Call) -> Dims | None:
 def _of_channels(call: Call, given: int, results: int, *, training: bool) -> Dims | None:
     """Return what a call does to images, of which ``given`` are arguments, and to numbers of their channels."""
     labels = ("n", "c", *range(len(call.shapes[0]) - 2))
-    inputs = [labels if rank < given else ("c",) if shape != (0,) else (None,) for rank, shape in enumerate(call.shapes)]
+    inputs = [
+        labels if rank < given else ("c",) if shape != (0,) else (None,) for rank, shape in enumerate(call.shapes)
+    ]
     whole = frozenset(labels) - {"c"} if training else frozenset()
     return Dims(tuple(inputs), (labels, *[("c",)] * results), whole=whole, even={"c": call.shapes[0][1]})
 
@@ -77,6 +86,4 @@ def group_norm(call: Call) -> Dims | None:
 def group_norm_backward(call: Call) -> Dims | None:
     """Return what a call does: the gradients of samples, and of a weight and a bias, which are summed over them."""
     found = read_row("n.,n.,n.,n.,.->n.,.,.; linear 0")(call)
-    return found and Dims(
-        found.inputs, (found.inputs[0], (None,), (None,)), linear=found.linear, counts={"N": "n"}
-    )
+    return found and Dims(found.inputs, (found.inputs[0], (None,), (None,)), linear=found.linear, counts={"N": "n"})

@@ -25,7 +25,7 @@ __all__ = ["define", "is_unknown", "placement_of", "without_partial"]
 _SCHEMAS: Final = """
 redistribute(Tensor self, Any mesh, Any placements) -> Tensor
 to_local(Tensor self, Any? grad_placements=None) -> Tensor
-from_local(Tensor self, Any mesh, Any placements, SymInt[] size) -> Tensor
+from_local(Tensor self, Any mesh, Any placements, SymInt[] size, Any? grad_placements=None) -> Tensor
 place_like(Tensor self, Tensor like) -> Tensor
 """
 _aten, _own = dc.ops.aten, dc.ops.dispatch
@@ -74,8 +74,10 @@ def _backward_of_to_local(ctx: Any, grad: Any) -> tuple[Any, None]:
     return grad if ctx.place is None else _own.from_local(grad, *ctx.place, ctx.size), None
 
 
-def _backward_of_from_local(ctx: Any, grad: Any) -> tuple[Any, None, None, None]:
-    return _own.to_local(_own.redistribute(grad, *ctx.place)), None, None, None
+def _backward_of_from_local(ctx: Any, grad: Any) -> tuple[Any, None, None, None, None]:
+    known = placement_of(grad)
+    lies = grad if known is not None and known[1] == ctx.place[1] else _own.redistribute(grad, *ctx.place)
+    return _own.to_local(lies), None, None, None, None
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -91,7 +93,7 @@ def _keep_local(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
 
 
 def _keep_given(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    ctx.place = inputs[1], without_partial(inputs[2])
+    ctx.place = inputs[1], inputs[4] or without_partial(inputs[2])
 
 
 _FORMULAS: Final[dict[str, tuple[Callable[..., Any], Callable[..., None]]]] = {
@@ -103,7 +105,7 @@ _FORMULAS: Final[dict[str, tuple[Callable[..., Any], Callable[..., None]]]] = {
 _FAKES: Final[dict[str, Callable[..., Any]]] = {
     "redistribute": lambda self, mesh, placements: _aten.empty_like(self),
     "to_local": lambda self, grad_placements=None: _aten.empty_like(self),
-    "from_local": lambda self, mesh, placements, size: _aten.new_empty(self, size),
+    "from_local": lambda self, mesh, placements, size, grad_placements=None: _aten.new_empty(self, size),
     "place_like": lambda self, like: _aten.empty_like(self),
 }
 

@@ -117,7 +117,9 @@ def _differentiate(operator: PartOperator, run: Any, values: Sequence[Any]) -> A
         found = given
         if training:
             slope = _aten.div(_aten.mul(_aten.mul(rstd, rstd), of_weight), count)
-            found = _aten.sub(_aten.sub(given, _aten.view(_aten.div(of_bias, count), shape)), _times(apart, slope, shape))
+            found = _aten.sub(
+                _aten.sub(given, _aten.view(_aten.div(of_bias, count), shape)), _times(apart, slope, shape)
+            )
         found = _like(_times(found, rstd if weight is None else _aten.mul(rstd, _widen(weight)), shape), x)
     like = x if weight is None else weight
     of_weight = _like(_aten.mul(of_weight, rstd), like) if mask[1] else None

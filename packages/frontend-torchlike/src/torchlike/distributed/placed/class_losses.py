@@ -155,22 +155,13 @@ def _nll_loss_backward(operator: PartOperator, run: Any, values: Sequence[Any]) 
     if not _takes(spec, target, weight) or record_of(gradient) is None or record_of(total) is None:
         return run(operator, values)
     local = x._dispatch_data.local
-    if not dc.shape(local)[1]:
-        return wrap_part(_aten.zeros_like(local), spec)
     whole = [Replicate()] * len(spec.placements)
     rows = [each if each.is_shard(0) and reduction == _NONE else Replicate() for each in spec.placements]
-    found = operator.call(
-        [
-            _lay(gradient, spec, rows),
-            local,
-            _own_labels(spec, target, ignored),
-            _lay(weight, spec, _of_classes(spec)),
-            reduction,
-            _ABSENT,
-            _lay(total, spec, whole),
-        ]
-    )
-    return wrap_part(found, spec)
+    given, labels = _lay(gradient, spec, rows), _own_labels(spec, target, ignored)
+    own_weight, total = _lay(weight, spec, _of_classes(spec)), _lay(total, spec, whole)
+    if not dc.shape(local)[1]:  # after all that other processes have a part in
+        return wrap_part(_aten.zeros_like(local), spec)
+    return wrap_part(operator.call([given, local, labels, own_weight, reduction, _ABSENT, total]), spec)
 
 
 #: The operators of losses that look at each process's classes.

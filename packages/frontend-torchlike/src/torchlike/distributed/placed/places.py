@@ -19,7 +19,9 @@ __all__ = ["KERNELS"]
 _aten, _own = dc.ops.aten, dc.ops.dispatch
 
 
-def _from_local(self: Any, mesh: DeviceMesh, placements: Sequence[Placement], size: Sequence[int]) -> Any:
+def _from_local(
+    self: Any, mesh: DeviceMesh, placements: Sequence[Placement], size: Sequence[int], grad_placements: Any = None
+) -> Any:
     found = check_placements("from_local", placements, mesh, size)
     return wrap_part(_plain(self), Spec(mesh, found, size))
 

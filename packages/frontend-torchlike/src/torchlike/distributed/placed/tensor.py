@@ -21,6 +21,7 @@ import dispatch_core as dc
 from dispatch_aten.placements import DeviceMesh, Partial, Placement, PlacementError, Replicate, Shard, split
 from dispatch_core.frontends import TensorLayout
 
+from ...functions.operator_functions import FUNCTIONS
 from ...tensors.tensor import Tensor, frontend
 from ...values.layouts import LayoutData, layout, strided
 
@@ -177,6 +178,10 @@ class PlacedPart(PlacedData, LayoutData):
     def to_text(self, tensor: Tensor) -> str:
         """Return the text of this process's part, and where it lies, as torch does."""
         return f"DTensor(local_tensor={self.local}, device_mesh={self.mesh}, placements={self.placements})"
+
+    def make_empty(self, device: Any) -> Tensor:
+        """Return an empty tensor that lies so, whose parts are on a device: the operator would make a whole one there."""
+        return wrap_part(FUNCTIONS["empty_like"](self.local, device=device), self.spec)
 
     def leave_gradient(self, gradient: Tensor) -> Tensor:
         """Return a gradient that lies as the tensor does, and as a whole where that is to be combined."""

@@ -26,6 +26,7 @@ from ...history.grad_mode import no_grad
 from ...tensors.tensor import Tensor
 from .. import placed  # noqa: F401  # importing it lets tensors be parts of others
 from ..device_mesh import DeviceMesh, as_device_mesh, current_mesh, has_devices
+from ..placed.tensor import Spec, wrap_part
 
 __all__ = ["DTensor", "distribute_tensor"]
 
@@ -61,18 +62,20 @@ class DTensor(metaclass=_Placed):
         run_check: bool = False,
         shape: Sequence[int] | None = None,
         stride: Sequence[int] | None = None,
+        grad_placements: Sequence[Placement] | None = None,
     ) -> Tensor:
         """Return the tensor of which this process gives ``local_tensor``, its part; gradients pass (source: torch's).
 
         ``placements`` are by default `Replicate`. `Partial` on jax is summed at once, over the processes. ``shape`` is that
-        of the whole; by default all parts have one size. Raises ``PlacementError`` for placements that do not fit.
+        of the whole; by default all parts have one size. ``grad_placements`` say how the gradient lies whose part this
+        process gets; by default as the tensor does. Raises ``PlacementError`` for placements that do not fit.
         """
         mesh = current_mesh("from_local", device_mesh)
         if isinstance(local_tensor, DTensor):
             raise PlacementError("from_local: the tensor lies on a mesh already", hint="redistribute changes how")
         given = (Replicate(),) * mesh.ndim if placements is None else placements
         chosen = check_placements("from_local", given, mesh, local_tensor.shape)
-        found = local_tensor.to(mesh.device_type)
+        found = _to_device(local_tensor, mesh)
         size = list(found.shape if shape is None else shape)
         if has_devices(mesh.device_type):
             if (partial := next((each for each in chosen if isinstance(each, Partial)), None)) is not None:
@@ -84,8 +87,23 @@ class DTensor(metaclass=_Placed):
             for dim, each in enumerate(chosen):
                 if isinstance(each, Shard):
                     size[each.dim] *= mesh.size(dim)
-        made: Tensor = _operators.from_local(found, mesh, chosen, size)
-        return made
+        return _take_part(found, mesh, chosen, size, None if grad_placements is None else tuple(grad_placements))
+
+
+def _to_device(tensor: Tensor, mesh: DeviceMesh) -> Tensor:
+    """Return a tensor on a mesh's device; one without numbers stays where processes have parts of it."""
+    if tensor.is_meta and not has_devices(mesh.device_type):
+        return tensor
+    found: Tensor = tensor.to(mesh.device_type)
+    return found
+
+
+def _take_part(tensor: Tensor, mesh: DeviceMesh, placements: Any, size: list[int], gradients: Any = None) -> Tensor:
+    """Return the tensor of which this one is this process's part."""
+    if tensor.is_meta and not has_devices(mesh.device_type):
+        return wrap_part(tensor, Spec(mesh, placements, size))  # the operator tells its shape alone
+    made: Tensor = _operators.from_local(tensor, mesh, placements, size, gradients)
+    return made
 
 
 def _sum_processes(tensor: Tensor, partial: Partial) -> Tensor:
@@ -140,7 +158,7 @@ def distribute_tensor(
             )
         return tensor
     with no_grad():
-        made = place(tensor.detach().to(mesh.device_type), mesh, chosen, src_data_rank)
+        made = place(_to_device(tensor.detach(), mesh), mesh, chosen, src_data_rank)
     return made.requires_grad_(tensor.requires_grad)
 
 
@@ -149,11 +167,11 @@ def place(tensor: Tensor, mesh: DeviceMesh, placements: Sequence[Placement], sou
     if has_devices(mesh.device_type):
         made: Tensor = _operators.redistribute(tensor, mesh, tuple(placements))
         return made
-    if source is not None and mesh.size() > 1:
+    if source is not None and mesh.size() > 1 and not tensor.is_meta:
         tensor = tensor.contiguous().clone()
         for dim in range(mesh.ndim):
             _operators.broadcast_(tensor, source, mesh.get_group(dim))
-    whole = _operators.from_local(tensor, mesh, (Replicate(),) * mesh.ndim, list(tensor.shape))
+    whole = _take_part(tensor, mesh, (Replicate(),) * mesh.ndim, list(tensor.shape))
     made = _operators.redistribute(whole, mesh, tuple(placements))
     return made
 

@@ -7,7 +7,9 @@ Note [One parameter in two modules]
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any, TypeAlias
 
 from dispatch_aten.placements import Placement, Replicate, placement_of
@@ -74,7 +76,25 @@ def distribute_module(
             partition_fn(name, each, mesh)
         replicate_rest(each, mesh, made=made)
     if input_fn is not None:
-        module.register_forward_pre_hook(lambda mod, inputs: input_fn(mod, inputs, mesh))
+        enter = _take_module(input_fn)
+        module.register_forward_pre_hook(lambda mod, inputs: enter(mod, inputs, mesh))
     if output_fn is not None:
-        module.register_forward_hook(lambda mod, inputs, outputs: output_fn(mod, outputs, mesh))
+        leave = _take_module(output_fn)
+        module.register_forward_hook(lambda mod, inputs, outputs: leave(mod, outputs, mesh))
     return module
+
+
+def _take_module(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of module, values and mesh; torch still takes one of values and mesh, and warns."""
+    count = len(signature(function).parameters)
+    if count == 2:
+        warnings.warn(
+            "a function of two arguments, (inputs or outputs, device_mesh), is deprecated, please use"
+            " (module, inputs or outputs, device_mesh)",
+            FutureWarning,
+            stacklevel=3,
+        )
+        return lambda module, values, mesh: function(values, mesh)
+    if count != 3:
+        raise ValueError(f"a function of module, values and mesh was expected, not one of {count} arguments")
+    return function
