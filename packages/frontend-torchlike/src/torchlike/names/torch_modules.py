@@ -127,8 +127,8 @@ _ALIASED: Final = frozenset(
     torchlike.ao.nn.quantized.functional torchlike.ao.quantization torchlike.ao.quantization.fake_quantize
     torchlike.ao.quantization.fuser_method_mappings torchlike.ao.quantization.observer torchlike.ao.quantization.qconfig
     torchlike.ao.quantization.quantization_mappings torchlike.ao.quantization.stubs torchlike.ao.quantization.utils
-    torchlike.cuda torchlike.cuda.amp torchlike.distributed torchlike.distributed.tensor torchlike.distributed.tensor.parallel
-    torchlike.distributions.distribution torchlike.hub
+    torchlike.cuda torchlike.cuda.amp torchlike.distributed torchlike.distributed.tensor
+    torchlike.distributed.tensor.parallel torchlike.distributions.distribution torchlike.hub
     torchlike.nn.modules torchlike.nn.parallel torchlike.optim.adagrad torchlike.optim.adam torchlike.optim.sgd
     torchlike.profiler torchlike.signal.windows torchlike.version
     """.split()

@@ -136,8 +136,8 @@ def reduce(name: str, group: ProcessGroup, array: Any, op: str, shape: Sequence[
 def apply_at_once(name: str, tensor: Any, function: Callable[[Any, Any], Any], into: Any = None) -> Any:
     """Call a function with the array of a tensor, and that of one that it writes to; return its result as such a tensor.
 
-    The call is not recorded, see Note [Collectives in pipelines] in `operators`. Where arrays cannot be written to, the function makes
-    a new one, which the tensor gets.
+    The call is not recorded, see Note [Collectives in pipelines] in `operators`. Where arrays cannot be written to, the
+    function makes a new one, which the tensor gets.
     """
     with run_at_once(f"dispatch::{name}"):
         array = materialize(tensor)

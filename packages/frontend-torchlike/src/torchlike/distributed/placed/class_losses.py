@@ -1,8 +1,8 @@
 """Losses of classes that lie in parts: each process looks at its own classes, and few numbers go between them.
 
 Note [Softmax of classes in parts]
-    The logarithm of a softmax needs the greatest element and a sum of each row, which is all that is combined. It is computed
-    so within a cross entropy and in a block of `loss_parallel`; elsewhere classes are put together, as torch does.
+    The logarithm of a softmax needs the greatest element and a sum of each row, which is all that is combined. It is
+    computed so within a cross entropy and in a block of `loss_parallel`; elsewhere classes are put together, as torch does.
 """
 
 from __future__ import annotations

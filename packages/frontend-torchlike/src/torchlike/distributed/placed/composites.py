@@ -61,9 +61,9 @@ def _run_on_parts(run: Callable[..., Any], first: PlacedPart, tensors: Sequence[
 
 
 def _lay_mask(mask: Any, first: PlacedPart) -> Any:
-    """Return this process's part of a mask, laid as the matrices are, where it has their dimensions; None for one on no mesh.
+    """Return this process's part of a mask, which lies as the matrices do where it has their dimensions.
 
-    Its gradient is summed over the processes that have other matrices.
+    Its gradient is summed over the processes that have other matrices. None for a mask on no mesh.
     """
     record, spec = record_of(mask), first.spec
     if record is None or record.spec.mesh is not spec.mesh:
