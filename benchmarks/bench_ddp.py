@@ -1,9 +1,9 @@
 """Steps of `DistributedDataParallel` in two processes beside torch's: ``python benchmarks/bench_ddp.py [ENGINE ...]``.
 
 It starts two processes by mpirun (``mpi``) and by `torchlike.distributed.run` (``gloo``, that inside XLA). Each has torch's
-gloo group and ours, and both libraries train the same program in turns of some steps; the clock counts, because processes wait
-for each other. A turn's time is that of the slower process, and a row has the least of each library's. ``alone`` is the same
-step without a group, in both processes at once.
+gloo group and ours, and both libraries train the same program in turns of some steps; the clock counts, because they
+wait for each other. A turn's time is that of the slower process, and a row has the least of each library's. ``alone`` is the
+same step without a group, in both processes at once.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -32,7 +33,7 @@ _MPIRUN: Final = "--with-ft ulfm --mca btl self,sm --oversubscribe -n 2".split()
 def _mlp(library: Any, widths: tuple[int, ...]) -> Any:
     nn = library.nn
     layers = []
-    for before, behind in zip(widths, widths[1:], strict=False):
+    for before, behind in pairwise(widths):
         layers += [nn.Linear(before, behind), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 
@@ -93,7 +94,9 @@ def _measure_here(engine: str, folder: str, repeats: int, chosen: list[str]) -> 
             ours, theirs = (_make_step(each, program, rank, alone=alone) for each in (torchlike, torch))
             if abs(float(ours()) - float(theirs())) > 1e-4:
                 raise SystemExit(f"{program}: the loss differs from torch's")
-            rows.append(_compare(f"{program}, {'alone' if alone else engine}", ours, theirs, PROGRAMS[program][3], repeats))
+            rows.append(
+                _compare(f"{program}, {'alone' if alone else engine}", ours, theirs, PROGRAMS[program][3], repeats)
+            )
     if rank == 0:
         Path(folder, "rows.json").write_text(json.dumps([asdict(each) for each in rows]), encoding="utf-8")
     torch.distributed.destroy_process_group()

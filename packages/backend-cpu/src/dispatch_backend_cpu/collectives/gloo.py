@@ -47,6 +47,9 @@ _FUNCTIONS: Final[dict[str, Callable[[Any], Any]]] = {
     "min": lambda x: lax.pmin(x, _AXIS),
     "max": lambda x: lax.pmax(x, _AXIS),
     "product": lambda x: jnp.prod(lax.all_gather(x, _AXIS), axis=0, dtype=x.dtype),
+    "band": lambda x: jnp.bitwise_and.reduce(lax.all_gather(x, _AXIS), axis=0),
+    "bor": lambda x: jnp.bitwise_or.reduce(lax.all_gather(x, _AXIS), axis=0),
+    "bxor": lambda x: jnp.bitwise_xor.reduce(lax.all_gather(x, _AXIS), axis=0),
     "gather": lambda x: lax.all_gather(x, _AXIS, tiled=True),
     "scatter": lambda x: lax.psum_scatter(x, _AXIS, tiled=True),
     "from 0": lambda x: lax.ppermute(x, _AXIS, [(0, 1)]),
@@ -58,6 +61,9 @@ _OF_TWO: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "min": jnp.minimum,
     "max": jnp.maximum,
     "product": jnp.multiply,
+    "band": jnp.bitwise_and,
+    "bor": jnp.bitwise_or,
+    "bxor": jnp.bitwise_xor,
 }
 
 
@@ -95,7 +101,7 @@ class GlooConnection(Connection):
     def _open(self) -> None:
         """Connect the processes, see Note [No coordinator stays]."""
         group, here = self.group, _address_of(self.group)
-        host = group.gather("gloo", here.encode())[0].decode()
+        host = group.gather_bytes("gloo", here.encode())[0].decode()
         port = int(group.share("port", lambda: b"%d" % find_port(host)))
         try:
             service, client = _open_client(group, f"{host}:{port}")
@@ -122,11 +128,7 @@ class GlooConnection(Connection):
 
     def leave(self) -> None:
         """Wait for the thread, which would end the process by a signal if it came back after Python's end."""
-        if (
-            self._failure is not None
-            and self._thread is not None
-            and not self._thread.call(int).wait(_PATIENCE)
-        ):
+        if self._failure is not None and self._thread is not None and not self._thread.call(int).wait(_PATIENCE):
             os._exit(1)
 
     def _combine(self, name: str, array: Array, reduction: str, into: Array) -> None:

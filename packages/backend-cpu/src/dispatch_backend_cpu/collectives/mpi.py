@@ -32,7 +32,15 @@ from .connection import Connection, wait_for
 
 __all__ = ["MpiConnection", "connect", "open_store"]
 
-_OPERATIONS: Final = {"sum": MPI.SUM, "product": MPI.PROD, "min": MPI.MIN, "max": MPI.MAX}
+_OPERATIONS: Final = {
+    "sum": MPI.SUM,
+    "product": MPI.PROD,
+    "min": MPI.MIN,
+    "max": MPI.MAX,
+    "band": MPI.BAND,
+    "bor": MPI.BOR,
+    "bxor": MPI.BXOR,
+}
 #: How many seconds MPI and the store may take to tell which rank is gone.
 _PATIENCE: Final = 2.0
 _PAUSE: Final = 0.01
@@ -67,7 +75,7 @@ def open_store(timeout: float) -> TCPStore:
 def connect(group: ProcessGroup) -> MpiConnection:
     """Return a communicator of a group's processes, all of which call this."""
     world = MPI.COMM_WORLD
-    places = [int(each) for each in group.gather("mpi", b"%d" % world.rank)]
+    places = [int(each) for each in group.gather_bytes("mpi", b"%d" % world.rank)]
     members = world.group.Incl(places)
     try:
         return MpiConnection(group, world.Create_group(members, zlib.crc32(group.name.encode()) % _GREATEST_TAG))

@@ -10,14 +10,41 @@ import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .errors import NoProcessGroupError
+from .names import ERRORS, HOMES, LEFT_OUT, SUBMODULES
 
 if TYPE_CHECKING:
-    from dispatch_aten.collectives import ProcessGroup, TCPStore
+    from dispatch_aten.collectives import CollectiveError as DistBackendError
+    from dispatch_aten.collectives import CollectiveError as DistError
+    from dispatch_aten.collectives import CollectiveError as DistNetworkError
+    from dispatch_aten.collectives import FileStore, HashStore, PrefixStore, Store, TCPStore
+    from dispatch_aten.collectives import StoreTimeoutError as DistStoreError
 
     from ..nn.parallel.buckets import GradBucket
+    from .backends import (
+        AllgatherOptions,
+        AllreduceCoalescedOptions,
+        AllreduceOptions,
+        AllToAllOptions,
+        Backend,
+        BackendConfig,
+        BarrierOptions,
+        BroadcastOptions,
+        DebugLevel,
+        GatherOptions,
+        ReduceOptions,
+        ReduceScatterOptions,
+        ScatterOptions,
+        get_backend_config,
+        get_debug_level,
+        get_default_backend_for_device,
+        is_backend_available,
+        set_debug_level,
+        set_debug_level_from_env,
+        supports_complex,
+    )
     from .collectives import (
         P2POp,
         all_gather,
@@ -34,13 +61,18 @@ if TYPE_CHECKING:
         reduce_scatter_tensor,
         send,
     )
+    from .device_mesh import DeviceMesh, init_device_mesh
     from .exchanges import all_to_all, all_to_all_single, gather, scatter
+    from .group_class import ProcessGroup
+    from .lists import all_gather_coalesced, all_reduce_coalesced
     from .objects import (
         all_gather_object,
         broadcast_object_list,
         gather_object,
         monitored_barrier,
+        recv_object_list,
         scatter_object_list,
+        send_object_list,
     )
     from .process_groups import (
         destroy_process_group,
@@ -51,21 +83,53 @@ if TYPE_CHECKING:
         init_process_group,
         new_group,
     )
+    from .subgroups import (
+        get_global_rank,
+        get_group_rank,
+        get_node_local_rank,
+        get_pg_count,
+        new_subgroups,
+        new_subgroups_by_enumeration,
+    )
     from .work import Work
 
 __all__ = [
+    "AllToAllOptions",
+    "AllgatherOptions",
+    "AllreduceCoalescedOptions",
+    "AllreduceOptions",
+    "Backend",
+    "BackendConfig",
+    "BarrierOptions",
+    "BroadcastOptions",
+    "DebugLevel",
+    "DeviceMesh",
+    "DistBackendError",
+    "DistError",
+    "DistNetworkError",
+    "DistStoreError",
+    "FileStore",
+    "GatherOptions",
     "GradBucket",
     "GroupMember",
+    "HashStore",
     "NoProcessGroupError",
     "P2POp",
+    "PrefixStore",
     "ProcessGroup",
     "ReduceOp",
+    "ReduceOptions",
+    "ReduceScatterOptions",
+    "ScatterOptions",
+    "Store",
     "TCPStore",
     "Work",
     "all_gather",
+    "all_gather_coalesced",
     "all_gather_into_tensor",
     "all_gather_object",
     "all_reduce",
+    "all_reduce_coalesced",
     "all_to_all",
     "all_to_all_single",
     "barrier",
@@ -76,13 +140,22 @@ __all__ = [
     "gather",
     "gather_object",
     "get_backend",
+    "get_backend_config",
+    "get_debug_level",
+    "get_default_backend_for_device",
+    "get_global_rank",
+    "get_group_rank",
+    "get_node_local_rank",
+    "get_pg_count",
     "get_process_group_ranks",
     "get_rank",
     "get_world_size",
     "group",
+    "init_device_mesh",
     "init_process_group",
     "irecv",
     "is_available",
+    "is_backend_available",
     "is_gloo_available",
     "is_initialized",
     "is_mpi_available",
@@ -90,31 +163,22 @@ __all__ = [
     "isend",
     "monitored_barrier",
     "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
     "recv",
+    "recv_object_list",
     "reduce",
+    "reduce_op",
     "reduce_scatter",
     "reduce_scatter_tensor",
     "scatter",
     "scatter_object_list",
     "send",
+    "send_object_list",
+    "set_debug_level",
+    "set_debug_level_from_env",
+    "supports_complex",
 ]
-
-#: Module → the names in it; each is imported at its first use, because most programs are one process.
-_MODULES: Final = {
-    ".process_groups": (
-        "destroy_process_group get_backend get_process_group_ranks get_rank get_world_size init_process_group new_group"
-    ),
-    ".collectives": (
-        "P2POp all_gather all_gather_into_tensor all_reduce barrier batch_isend_irecv broadcast irecv isend recv reduce"
-        " reduce_scatter reduce_scatter_tensor send"
-    ),
-    ".exchanges": "all_to_all all_to_all_single gather scatter",
-    ".objects": "all_gather_object broadcast_object_list gather_object monitored_barrier scatter_object_list",
-    ".work": "Work",
-    "..nn.parallel.buckets": "GradBucket",
-    "dispatch_aten.collectives": "ProcessGroup TCPStore",
-}
-_HOMES: Final = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def is_available() -> bool:
@@ -179,12 +243,24 @@ class ReduceOp:
 
     SUM, AVG, PRODUCT, MIN, MAX = "sum", "avg", "product", "min", "max"
     BAND, BOR, BXOR = "band", "bor", "bxor"
+    PREMUL_SUM = "premul_sum"
+    RedOpType: ClassVar[type]
+
+
+reduce_op = ReduceOp.RedOpType = ReduceOp
 
 
 def _find(name: str) -> Any:
-    if name not in _HOMES:
+    if name in ERRORS:
+        found = globals()[name] = getattr(import_module("dispatch_aten.collectives"), ERRORS[name])
+        return found
+    if name in SUBMODULES:
+        return import_module(f".{name}", __name__)
+    if name in LEFT_OUT:
+        raise AttributeError(f"torch.distributed.{name} is left out here\nHint: {LEFT_OUT[name]}", name=name)
+    if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    found = globals()[name] = getattr(import_module(_HOMES[name], __name__), name)
+    found = globals()[name] = getattr(import_module(HOMES[name], __name__), name)
     return found
 
 
@@ -193,4 +269,4 @@ if not TYPE_CHECKING:  # it would make every misspelt name one of any type
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *HOMES, *ERRORS, *SUBMODULES})

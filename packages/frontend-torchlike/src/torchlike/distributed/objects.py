@@ -10,7 +10,7 @@ from typing import Any
 
 from dispatch_aten.collectives import CollectiveError, ProcessGroup, RankLostError, StoreTimeoutError
 
-from .collectives import all_gather, all_gather_into_tensor, broadcast, find_position
+from .collectives import all_gather, all_gather_into_tensor, broadcast, find_position, recv, send
 from .errors import NoProcessGroupError
 from .process_groups import find_device, find_group
 
@@ -19,7 +19,9 @@ __all__ = [
     "broadcast_object_list",
     "gather_object",
     "monitored_barrier",
+    "recv_object_list",
     "scatter_object_list",
+    "send_object_list",
 ]
 
 
@@ -95,6 +97,43 @@ def broadcast_object_list(
     broadcast(packed, group=found, group_src=root)
     if not is_root:
         object_list[:] = _unpack(packed)
+
+
+def send_object_list(
+    object_list: list[Any],
+    dst: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
+    """Send the objects of a list, which ``pickle`` takes, to a rank, which receives them."""
+    from .. import tensor
+
+    found = find_group("send_object_list", group)
+    packed = _pack(list(object_list), _device_of(found, device))
+    send(tensor([packed.numel()], device=packed.device), dst, found, group_dst=group_dst)
+    send(packed, dst, found, group_dst=group_dst)
+
+
+def recv_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
+    """Receive the objects of a rank's list into this one; return the rank."""
+    from .. import tensor, uint8, zeros
+
+    found = find_group("recv_object_list", group)
+    count = tensor([0], device=_device_of(found, device))
+    rank = recv(count, src, found, group_src=group_src)
+    packed = zeros(int(count), dtype=uint8, device=count.device)
+    recv(packed, rank, found)
+    object_list[:] = _unpack(packed)
+    return rank
 
 
 def scatter_object_list(

@@ -14,16 +14,21 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 import dispatch_core as dc
-from dispatch_aten.collectives import CollectiveError, ProcessGroup, TCPStore
+from dispatch_aten.collectives import CollectiveError, FileStore, TCPStore
 from dispatch_core.runtime import current_accelerator, find_interface, list_accelerators, provides
 
 from .errors import NoProcessGroupError
+from .group_class import ProcessGroup
 
 __all__ = [
+    "count_groups",
     "default_group",
+    "default_pg_timeout",
     "destroy_process_group",
     "find_device",
     "find_group",
+    "find_names",
+    "find_problem",
     "find_ranks",
     "get_backend",
     "get_process_group_ranks",
@@ -34,7 +39,7 @@ __all__ = [
     "new_group",
 ]
 
-_TIMEOUT: Final = timedelta(minutes=30)
+default_pg_timeout: Final = timedelta(minutes=30)
 #: How many seconds the process that keeps the store waits for the others at the end, and how often it looks.
 _PATIENCE: Final = 30.0
 _PAUSE: Final = 0.02
@@ -51,6 +56,11 @@ _store_is_ours = False
 def is_group() -> bool:
     """Return whether there is a group of all processes."""
     return bool(_groups)
+
+
+def count_groups() -> int:
+    """Return the number of groups."""
+    return len(_groups)
 
 
 def default_group(name: str) -> ProcessGroup:
@@ -90,18 +100,22 @@ def init_process_group(
 ) -> None:
     """Make the group of all processes; all of them call this, and wait for each other.
 
-    The rank and the number of processes come from the arguments, from ``init_method`` (``tcp://host:port?rank=0&world_size=2``)
-    or from ``RANK``, ``WORLD_SIZE``, ``MASTER_ADDR`` and ``MASTER_PORT`` (``env://``).
+    The rank and the number of processes come from the arguments, from ``init_method``
+    (``tcp://host:port?rank=0&world_size=2``, or ``file:///path``, a file that all processes of one machine see) or from
+    ``RANK``, ``WORLD_SIZE``, ``MASTER_ADDR`` and ``MASTER_PORT`` (``env://``).
     """
     global _store_is_ours
     if _groups:
         raise NoProcessGroupError(_NAME, "trying to initialize the default process group twice!", "once is enough")
     name = _backend_name(backend)
-    limit = timeout if timeout is not None else _TIMEOUT
+    limit = timeout if timeout is not None else default_pg_timeout
     seconds = limit.total_seconds() if isinstance(limit, timedelta) else float(limit)
     if init_method in (None, "env://") and store is None and world_size != 1:
         rank, world_size, store = _read_launcher(name, rank, world_size, seconds)
         _store_is_ours = store is not None
+    if init_method is not None and init_method.startswith("file:") and store is None:
+        rank, world_size, store = _open_file(init_method, rank, world_size)
+        _store_is_ours = True
     host, port, rank, world_size = _read_method(name, init_method, rank, world_size, store)
     if not 0 <= rank < world_size:
         raise NoProcessGroupError(
@@ -279,12 +293,27 @@ def find_device(backend: str) -> str:
     return next((each for each in found if backend in (*_names_of(each), each)), "cpu")
 
 
+def find_names() -> dict[str, list[str]]:
+    """Return the names of collectives by the devices that have them."""
+    return {device: _names_of(device) for device in _list_backends(load=True)}
+
+
+def find_problem(backend: str) -> tuple[str, str] | None:
+    """Return why processes do not communicate by a backend here, and a hint; None where they do."""
+    chosen = _find_collectives(backend)
+    if chosen is None:
+        return f"no device has {backend!r}", "choose another"
+    missing: tuple[str, str] | None = chosen.find_missing(backend) if hasattr(chosen, "find_missing") else None
+    return missing
+
+
 def _check_engine(backend: str) -> None:
     """Raise ``NoProcessGroupError`` unless a device has the collectives of a backend, and they can be used here."""
-    chosen = _find_collectives(backend)
-    missing = chosen.find_missing(backend) if hasattr(chosen, "find_missing") else None
-    if chosen is not None and missing is None:
+    chosen, missing = _find_collectives(backend), find_problem(backend)
+    if missing is None:
         return
+    if chosen is None:
+        missing = None
     found = _list_backends(load=True)
     others = ", ".join(f"{name!r} between tensors on {device}" for device, name in found.items() if name != backend)
     if missing is not None:
@@ -318,9 +347,24 @@ def _read_launcher(backend: str, rank: int, world_size: int, timeout: float) -> 
     return *place, chosen.open_store(timeout)
 
 
+def _open_file(method: str, rank: int, world_size: int) -> tuple[int, int, Any]:
+    """Return the rank, the number of processes and a store in a file."""
+    parts = urlsplit(method)
+    query = parse_qs(parts.query)
+    rank = rank if rank >= 0 or "rank" not in query else _number(f"rank in {method!r}", query["rank"][0])
+    if world_size <= 0 and "world_size" in query:
+        world_size = _number(f"world_size in {method!r}", query["world_size"][0])
+    if rank < 0 or world_size < 1 or not parts.path:
+        raise NoProcessGroupError(
+            _NAME, f"{method!r} needs a path, a rank and a world_size", "give rank= and world_size="
+        )
+    return rank, world_size, FileStore(parts.path, world_size) if world_size > 1 else None
+
+
 def _read_method(backend: str, method: str | None, rank: int, world_size: int, store: Any) -> tuple[str, int, int, int]:
     """Return the store's host and port, the rank and the number of processes."""
-    if (store is not None or (world_size == 1 and method is None)) and world_size > 0:
+    is_file = method is not None and method.startswith("file:")
+    if (store is not None or (world_size == 1 and (method is None or is_file))) and world_size > 0:
         return "", 0, max(rank, 0) if world_size == 1 else rank, world_size
     method = method or "env://"
     parts = urlsplit(method)
@@ -337,7 +381,7 @@ def _read_method(backend: str, method: str | None, rank: int, world_size: int, s
         return parts.hostname, _number(f"the port in {method!r}", text, _PORTS), rank, world_size
     if parts.scheme != "env":
         raise NoProcessGroupError(
-            _NAME, f"there is no way {method!r} to find processes", "use env:// or tcp://host:port"
+            _NAME, f"there is no way {method!r} to find processes", "use env://, tcp://host:port or file:///path"
         )
     if "RANK" not in os.environ and world_size != 1:
         _check_engine(backend)

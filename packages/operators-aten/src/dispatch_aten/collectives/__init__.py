@@ -12,6 +12,7 @@ from .checks import REDUCTIONS
 from .deferral import Deferral, after, current_deferral
 from .errors import CollectiveError, RankLostError, StoreTimeoutError
 from .groups import ProcessGroup, barrier, connection_of, engine_of
+from .local_stores import FileStore, HashStore, PrefixStore, Store
 from .store import KEY_VARIABLE, TCPStore, find_port
 
 __all__ = [
@@ -19,8 +20,12 @@ __all__ = [
     "REDUCTIONS",
     "CollectiveError",
     "Deferral",
+    "FileStore",
+    "HashStore",
+    "PrefixStore",
     "ProcessGroup",
     "RankLostError",
+    "Store",
     "StoreTimeoutError",
     "TCPStore",
     "after",

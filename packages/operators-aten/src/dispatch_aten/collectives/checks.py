@@ -23,7 +23,8 @@ __all__ = [
     "scattered_shape",
 ]
 
-REDUCTIONS: Final = ("sum", "avg", "product", "min", "max")
+_BITS: Final = ("band", "bor", "bxor")
+REDUCTIONS: Final = ("sum", "avg", "product", "min", "max", *_BITS)
 """The ways to combine the arrays of the ranks."""
 
 
@@ -53,6 +54,8 @@ def check_reduction(name: str, op: str, dtype: ScalarType) -> None:
         raise OperatorError(f"{name}: there is no reduction {op!r}", hint=f"choose from {', '.join(REDUCTIONS)}")
     if op == "avg" and not (dtype.is_floating_point or dtype.is_complex):
         raise DtypeError(f"{name}: the average of {dtype} is no {dtype}", hint="reduce by sum, and divide")
+    if op in _BITS and (dtype.is_floating_point or dtype.is_complex):
+        raise DtypeError(f"{name}: {op} does not take {dtype}", hint="whole numbers and truth values have bits")
     if dtype.is_complex and op not in ("sum", "avg"):
         raise DtypeError(f"{name}: {op} does not take {dtype}", hint="sum and avg do")
 

@@ -74,7 +74,7 @@ class ProcessGroup:
         self.store.set(key, b"+" + made)
         return made
 
-    def gather(self, what: str, data: bytes) -> list[bytes]:
+    def gather_bytes(self, what: str, data: bytes) -> list[bytes]:
         """Return the bytes of all ranks, in their order; all call this in the same order. Raises as the store does."""
         if self.store is None:
             return [data]

@@ -141,6 +141,27 @@ class TCPStore:
         found: str = self._ask(["compare_set", check_key(key), as_text(expected_value), as_text(desired_value)])
         return found.encode("latin-1")
 
+    def append(self, key: str, value: str | bytes) -> None:
+        """Put a value behind that of a key."""
+        self._ask(["append", check_key(key), as_text(value)])
+
+    def multi_get(self, keys: Iterable[str]) -> list[bytes]:
+        """Return the values of keys; wait until all are set."""
+        return [self.get(each) for each in check_keys(keys)]
+
+    def multi_set(self, keys: Iterable[str], values: Iterable[str | bytes]) -> None:
+        """Set the values of keys."""
+        for key, value in zip(check_keys(keys), values, strict=True):
+            self.set(key, value)
+
+    def has_extended_api(self) -> bool:
+        """Return True: `append`, `multi_get` and `multi_set` are there."""
+        return True
+
+    def list_keys(self) -> list[str]:
+        """Return the keys."""
+        return list(self._ask(["keys"]))
+
     def num_keys(self) -> int:
         """Return the number of keys."""
         return int(self._ask(["count"]))

@@ -186,6 +186,16 @@ class StoreServer:
             self._changed.notify_all()
         return ["done"]
 
+    def _append(self, key: str, value: str) -> list[Any]:
+        with self._changed:
+            self._values[key] = self._values.get(key, "") + value
+            self._changed.notify_all()
+        return ["done"]
+
+    def _list_keys(self) -> list[Any]:
+        with self._changed:
+            return ["done", sorted(self._values)]
+
     def _get(self, key: str) -> list[Any]:
         with self._changed:
             return self._wait(lambda: key in self._values) or ["done", self._values[key]]
@@ -246,6 +256,8 @@ _COMMANDS: Final[dict[str, Callable[..., list[Any]]]] = {
     "join": StoreServer._join,
     "await_workers": StoreServer._await_workers,
     "set": StoreServer._set,
+    "append": StoreServer._append,
+    "keys": StoreServer._list_keys,
     "get": StoreServer._get,
     "await_keys": StoreServer._await_keys,
     "add": StoreServer._add,

@@ -23,8 +23,8 @@ class DistributedDataParallel(Module, Joinable):
 
     The parameters and buffers are rank 0's at first, and its buffers are given to all before each call unless
     ``broadcast_buffers`` is False. Gradients go in buckets of ``bucket_cap_mb``, each as soon as it is complete. With
-    ``find_unused_parameters`` or ``static_graph`` some parameters may have no part in a loss; with ``gradient_as_bucket_view``
-    gradients are parts of the buckets, which saves their memory. Embeddings may have sparse gradients. The group is
+    ``find_unused_parameters`` or ``static_graph`` some parameters may have no part in a loss; with
+    ``gradient_as_bucket_view`` gradients are parts of the buckets, which saves their memory. The group is
     ``process_group``, that of a mesh with one dimension, or that of all processes. The names in ``state_dict()`` begin with
     ``module.``. A copy, and a module from a file, belongs to the group of all processes.
 
@@ -143,8 +143,8 @@ class DistributedDataParallel(Module, Joinable):
         """Combine gradients by a function of the program's: ``hook(state, bucket)`` returns a future of the bucket's result.
 
         ``bucket`` is a `torch.distributed.GradBucket`, whose numbers are not divided yet; the hooks of
-        ``torch.distributed.algorithms.ddp_comm_hooks`` are some. Raises ``TypeError`` for anything but a function and for a hook
-        without ``bucket``, ``RuntimeError`` for a second hook.
+        ``torch.distributed.algorithms.ddp_comm_hooks`` are some. Raises ``TypeError`` for anything but a function and for a
+        hook without ``bucket``, ``RuntimeError`` for a second hook.
         """
         check_hook(hook)
         if self._sums.hook is not None:
@@ -164,8 +164,8 @@ class DistributedDataParallel(Module, Joinable):
     ) -> Any:
         """Return a context in which processes may have other numbers of inputs: one that has no more takes part with zeros.
 
-        Gradients are divided by the number of all processes, or with ``divide_by_initial_world_size=False`` of those that go on.
-        The module is that of the last process at the end. With ``throw_on_early_termination`` all processes get a
+        Gradients are divided by the number of all processes, or with ``divide_by_initial_world_size=False`` of those that
+        go on. The module is that of the last process at the end. With ``throw_on_early_termination`` all processes get a
         ``RuntimeError`` once one has no more inputs.
         """
         from ...distributed.algorithms.join import Join

@@ -85,10 +85,13 @@ class GradientSums:
         self._allows_unused, self._broadcasts = allows_unused, broadcasts_buffers
         self._is_pending = self._is_queued = False
         self._buckets = fill(
-            [each for each in self._state if each.requires_grad], bucket_cap_mb, _find_sparse(module), has_views=has_views
+            [each for each in self._state if each.requires_grad],
+            bucket_cap_mb,
+            _find_sparse(module),
+            has_views=has_views,
         )
         self._place = {id(each): bucket for bucket in self._buckets for each in bucket.parameters}
-        #: What is waited for of the buckets whose sums have begun, and the parameters that had gradients since the last sums.
+        #: What waits for the sums that have begun, and the parameters that had gradients since the last ones.
         self._begun: list[Callable[[set[int]], None]] = []
         self._used = set[int]()
         self._syncs_buffers = broadcasts_buffers
@@ -103,7 +106,7 @@ class GradientSums:
     def check_parameters(self) -> None:
         """Raise ``RuntimeError`` unless all processes have parameters of the same shapes and dtypes."""
         own = [[self._names[id(each)], list(each.shape), str(each.dtype)] for each in self._state]
-        told = [json.loads(each) for each in self.group.gather(_NAME, json.dumps(own).encode())]
+        told = [json.loads(each) for each in self.group.gather_bytes(_NAME, json.dumps(own).encode())]
         for rank, each in enumerate(told):
             if each != told[0]:
                 other = next(
