@@ -21,6 +21,7 @@ import torchlike
 from dispatch_core.interrupts import whole
 from dispatch_core.keys import context
 from dispatch_core.layers.mode_stack import current_entry
+from torchlike.autograd.engine import is_running
 from torchlike.levels import current_levels
 
 ROOT = str(Path(__file__).parents[1] / "packages")
@@ -246,6 +247,7 @@ def assert_nothing_is_on():
     assert not later._pending
     assert context.current() is None
     assert current_levels() == ()
+    assert not is_running()
 
 
 def interrupt(program, place):

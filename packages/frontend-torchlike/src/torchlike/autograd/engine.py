@@ -15,6 +15,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core.frontends import CAPTURING, STREAMS_CHOSEN, has_masks
+from dispatch_core.interrupts import Leaving, by_subscript
 
 from ..history.captures import check_hook, current_part
 from ..history.grad_mode import enable_grad, no_grad
@@ -60,6 +61,7 @@ class Run:
 
 #: The backward that this thread or task runs; None outside of one.
 _current: Final[ContextVar[Run | None]] = ContextVar("torchlike.backward_run", default=None)
+_set_current: Final = by_subscript(_current.set)
 
 
 def queue_callback(callback: Callable[[], object]) -> None:
@@ -92,24 +94,40 @@ def execute(
 ) -> list[Tensor | None]:
     """Run backward, and then the functions that hooks and nodes have queued; see `_execute`."""
     run = Run()
-    outer, observers = _current.get(), node_observers.get()
-    try:
-        _current.set(run)  # in here, so that an interrupt after it leaves no run behind
+    with _Backward(run):
         wanted = None if captures is None else _Captures(captures, accumulates)
         if not _run_compiled(roots, keep_graph, create_graph, wanted, run):
             with enable_grad() if create_graph else no_grad():  # a call alone: see Note [Where an interrupt falls]
                 _execute(roots, keep_graph, create_graph, wanted, run)
-        for callback in run.queued:  # one may queue others
-            callback()
-    finally:
-        _current.set(outer)
-        if node_observers.get() is not observers:
+        _call_queued(run)
+    return [] if wanted is None else [wanted.found[edge] for edge in wanted.edges]
+
+
+class _Backward(Leaving):
+    """The block in which a backward runs; hooks that have entered blocks and not left them have left them after it."""
+
+    __slots__ = ("_observers", "_outer", "_run")
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._outer, self._observers = run, _current.get(), node_observers.get()
+
+    def __enter__(self) -> None:
+        _set_current[self._run]  # the last thing: see Note [Where an interrupt falls]
+
+    def _leave(self) -> None:
+        """Restore what was before; called again after an interrupt, it does the rest."""
+        _current.set(self._outer)
+        if node_observers.get() is not self._observers:
             # A hook has entered a block and not left it, or the other way round.
             for each in reversed(node_observers.get()):
-                if each not in observers and (block := getattr(each, "block", None)) is not None:
+                if each not in self._observers and (block := getattr(each, "block", None)) is not None:
                     block.__exit__()
-            node_observers.set(observers)
-    return [] if wanted is None else [wanted.found[edge] for edge in wanted.edges]
+            node_observers.set(self._observers)
+
+
+def _call_queued(run: Run) -> None:
+    for callback in run.queued:  # one may queue others
+        callback()
 
 
 def _run_compiled(

@@ -22,11 +22,12 @@ def are_whole() -> bool:
 @contextmanager
 def taken_as_whole() -> Iterator[None]:
     """Take ordinary tensors in this block."""
-    token = _taken.set(True)
+    before = _taken.get()
     try:
+        _taken.set(True)  # in here, so that an interrupt after it does not leave it on
         yield
     finally:
-        _taken.reset(token)
+        _taken.set(before)
 
 
 def run_composite(composite: Any, values: Sequence[Any]) -> Any:
