@@ -72,8 +72,7 @@ def check_values(library: ArrayLibrary, name: str, kernel: Kernel) -> Kernel:
             with suppress(DataDependentShapeError):  # the size that a mask selects is the kernel's affair
                 rule(*map(library.meta, args), **{key: library.meta(value) for key, value in kwargs.items()})
         for check in find(library, *args, **kwargs):
-            if all(0 not in each.shape for each in check.arrays):
-                _apply(library, check)
+            apply_check(library, check)
 
     @wraps(kernel)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -98,8 +97,10 @@ def leaves(args: tuple[Any, ...]) -> Iterator[Any]:
             yield each
 
 
-def _apply(library: ArrayLibrary, check: Check) -> None:
-    """Raise the error of a check that fails; where a value is traced, collect it."""
+def apply_check(library: ArrayLibrary, check: Check) -> None:
+    """Raise the error of a check that fails; where a value is traced, collect it. Arrays without elements pass."""
+    if any(0 in each.shape for each in check.arrays):
+        return
     if all(library.is_known(each) for each in check.arrays):
         is_wrong, value = check.measure(np, *map(library.get, check.arrays))
         if is_wrong:
@@ -265,7 +266,7 @@ _CHECKS: Final[dict[str, Callable[..., Any]]] = {
     "index_select": partial(_rows, "aten::index_select"),
     "index_add": partial(_rows, "aten::index_add"),
     "embedding": _check_embedding,
-    **dict.fromkeys(("gather", "scatter.src", "scatter.value", "scatter_add"), _along),
+    **dict.fromkeys(("gather", "scatter.src", "scatter.value", "scatter_add", "scatter_reduce.two"), _along),
     **dict.fromkeys(("index_copy", "index_fill.int_Scalar", "index_fill.int_Tensor"), _slices),
     **dict.fromkeys(("index.Tensor", "index_put"), _check_indices),
     "put": _flat,

@@ -31,5 +31,5 @@ def make_kernels(
         made.update(kind.make(library))
     made.update({name: build(library) for name, build in special.items()})
     made.update({name: wrap(made[name] if name in made else EXPLICIT[name]) for name, wrap in wrappers.items()})
-    composed = {name: EXPLICIT[name] for name in CHECKED.difference(made)}
+    composed = {name: EXPLICIT[name] for name in CHECKED.difference(made) if name in EXPLICIT}
     return {name: check_values(library, name, kernel) for name, kernel in (made | composed).items()}
