@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from dispatch_aten.counter_engine import CounterEngine
 from dispatch_aten.dtypes import BY_NAME
 from dispatch_core import DeviceInterface
 
@@ -11,7 +12,6 @@ from ..acl.errors import OutOfMemoryError
 from . import allocator, device, peers, waiting
 from .event import Event
 from .memory import allocate_pinned, queue_to_host
-from .philox import PhiloxEngine
 from .probe import device_name
 from .stream import Stream, check_stream, default, peek
 
@@ -190,7 +190,7 @@ def make() -> DeviceInterface:
         download=_download,
         address=_read_address,
         deterministic=device.set_deterministic,
-        generator=PhiloxEngine,
+        generator=CounterEngine,
         collectives=_CollectivesPart(),
         functions={
             "can_device_access_peer": peers.can_access_peer,

@@ -43,9 +43,19 @@ def _sample_like(name: str, draw: Callable[..., Array]) -> Callable[..., Array]:
 
 def _draw(name: str, fresh: Array, *args: Any, generator: Any) -> Array:
     """Return a fresh array with numbers that the in-place operator ``name`` draws; a new one where it is immutable."""
-    if not dc.is_mutable(fresh):
-        return draw_on_host(name, fresh, args, generator)
-    return overload(name)(fresh, *args, generator=generator)
+    return _function_for(name, fresh)(fresh, *args, generator=generator)
+
+
+def _returning(name: str) -> str:
+    """Return the name of the operator that returns what the in-place one ``name`` writes."""
+    packet, dot, overload = name.partition(".")
+    return {"normal_": "normal_functional", "bernoulli_.float": "bernoulli.p"}.get(name, packet[:-1] + dot + overload)
+
+
+def _function_for(name: str, array: Array) -> Callable[..., Array]:
+    """Return the in-place operator ``name``, or for an array that cannot be written to the one that returns numbers."""
+    found: Callable[..., Array] = overload(name if dc.is_mutable(array) else _returning(name))
+    return found
 
 
 def _draw_inplace(name: str) -> Callable[..., Array]:
@@ -53,7 +63,21 @@ def _draw_inplace(name: str) -> Callable[..., Array]:
 
     def kernel(self: Array, *args: Any, generator: Any = None) -> Array:
         RULES[name](meta_of(self), *args)
-        return aten.copy_.default(self, draw_on_host(name, self, args, generator))
+        if dc.is_mutable(self):
+            return aten.copy_.default(self, draw_on_host(name, self, args, generator))
+        return aten.copy_.default(self, _function_for(name, self)(self, *args, generator=generator))
+
+    return kernel
+
+
+def _draw_fresh(name: str) -> Callable[..., Array]:
+    """Make the kernel of the operator that returns what the in-place one ``name`` would write."""
+
+    def kernel(self: Array, *args: Any, generator: Any = None) -> Array:
+        RULES[_returning(name)](meta_of(self), *args)
+        if not dc.is_mutable(self):
+            return draw_on_host(name, self, args, generator)
+        return overload(name)(aten.empty_like.default(self), *args, generator=generator)
 
     return kernel
 
@@ -122,6 +146,8 @@ def _bernoulli(self: Array, *, generator: Any = None) -> Array:
 
 def _bernoulli_p(self: Array, p: float, *, generator: Any = None) -> Array:
     RULES["bernoulli.p"](meta_of(self), p)
+    if not dc.is_mutable(self):
+        return draw_on_host("bernoulli_.float", self, (p,), generator)
     draws = aten.empty_like.default(self, dtype=get_default_dtype(), memory_format=0)
     return cast(aten.lt.Scalar(_uniform(draws, generator=generator), p), dc.dtype(self))
 
@@ -133,6 +159,8 @@ def draw_mask(self: Array, p: float) -> Array:
 
 def _bernoulli_float_inplace(self: Array, p: float = 0.5, *, generator: Any = None) -> Array:
     RULES["bernoulli_.float"](meta_of(self), p)
+    if not dc.is_mutable(self):
+        return aten.copy_.default(self, aten.bernoulli.p(self, p, generator=generator))
     draws = aten.empty_like.default(self, dtype=get_default_dtype())
     hit = aten.lt.Scalar(_uniform(draws, generator=generator), p)
     return aten.copy_.default(self, hit)

@@ -189,6 +189,11 @@ def _native_dropout_backward(grad_output: TensorMeta, mask: TensorMeta, scale: f
     return elementwise(elementwise(grad_output, mask), scale)
 
 
+def _fresh(rule: Callable[..., TensorMeta]) -> Callable[..., TensorMeta]:
+    """Make the rule of an operator that returns what an in-place one would write."""
+    return lambda self, *args, **options: preserve_format(rule(self, *args, **options))
+
+
 def _continuous(name: str, argument: str, label: str, default: float = 1.0) -> Callable[..., TensorMeta]:
     """Make the rule of an in-place generator of real numbers, whose second number must be positive."""
 

@@ -1,11 +1,13 @@
-"""The engine of a device's generator: a seed and an offset, by which functions of aclnn draw on the device."""
+"""The engine of a device's generator that is a seed and an offset, by which functions of the device draw."""
 
 from __future__ import annotations
 
 import struct
 from typing import Final
 
-from dispatch_aten.errors import OperatorError
+from .errors import OperatorError
+
+__all__ = ["CounterEngine"]
 
 _STATE: Final = struct.Struct("<QQ")
 _WORDS: Final = 4
@@ -13,10 +15,10 @@ _WORDS: Final = 4
 _LIMIT: Final = 1 << 64
 
 
-class PhiloxEngine:
+class CounterEngine:
     """The place in a stream of random numbers: ``seed`` names the stream, ``offset`` counts the numbers drawn.
 
-    >>> engine = PhiloxEngine(0)
+    >>> engine = CounterEngine()
     >>> engine.seed(7)
     >>> engine.take(10), engine.take(1)
     ((7, 0), (7, 12))
@@ -24,7 +26,7 @@ class PhiloxEngine:
 
     __slots__ = ("_offset", "_seed")
 
-    def __init__(self, index: int) -> None:
+    def __init__(self, index: int = 0) -> None:
         self._seed = self._offset = 0
 
     def seed(self, seed: int) -> None:
@@ -36,6 +38,14 @@ class PhiloxEngine:
         offset = self._offset
         self._offset = (offset + -(-count // _WORDS) * _WORDS) % _LIMIT
         return self._seed, offset
+
+    def give_back(self, count: int, taken: tuple[int, int]) -> None:
+        """Go back to what ``take(count)`` returned, for numbers that were not drawn, unless others were drawn since."""
+        mine = CounterEngine()
+        mine._seed, mine._offset = taken
+        mine.take(count)
+        if (mine._seed, mine._offset) == (self._seed, self._offset):
+            self._seed, self._offset = taken
 
     def get_state(self) -> bytes:
         """Return seed and offset in 16 bytes, as torch's Philox generators do."""
