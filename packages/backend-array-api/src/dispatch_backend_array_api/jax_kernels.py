@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special
 
-from . import jax_functions, jax_meshes, jax_places
+from . import jax_functions, jax_meshes, jax_places, jax_random
 from .kernels.pointwise import binary, unary
 from .library import Array, ArrayLibrary, Kernel
 from .xla import write_slice
@@ -88,4 +88,5 @@ KERNELS: Final[dict[str, Callable[[ArrayLibrary], Kernel]]] = {
     "dispatch::place_like": lambda library: jax_places.place_like,
     **jax_functions.KERNELS,
     **jax_meshes.KERNELS,
+    **jax_random.KERNELS,
 }

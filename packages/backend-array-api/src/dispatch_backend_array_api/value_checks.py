@@ -143,6 +143,18 @@ def _find_zero(xp: Any, numbers: Array) -> tuple[Any, Any]:
     return ~xp.all(numbers != 0), 0
 
 
+def _find_negative(xp: Any, numbers: Array) -> tuple[Any, Any]:
+    return ~xp.all(numbers >= 0), 0
+
+
+def _find_bad_weight(xp: Any, weights: Array) -> tuple[Any, Any]:
+    return ~xp.all(xp.isfinite(weights) & (weights >= 0)), 0
+
+
+def _find_no_weight(xp: Any, weights: Array) -> tuple[Any, Any]:
+    return ~xp.all(xp.any(weights > 0, axis=-1)), 0
+
+
 # Errors.
 
 
@@ -239,6 +251,28 @@ def _chances(library: ArrayLibrary, self: Array, p: Any = None, **_: Any) -> Any
     yield Check(_find_no_probability, (chance,), partial(_say, OperatorError, text, "p"))
 
 
+def _rates(library: ArrayLibrary, self: Array, *_: Any, **__: Any) -> Any:
+    text = "invalid Poisson rate, expected rate to be non-negative"
+    yield Check(_find_negative, (self,), partial(_say, OperatorError, text, "self"))
+
+
+def _spreads(library: ArrayLibrary, mean: Any, std: Array, **_: Any) -> Any:
+    yield Check(
+        _find_negative, (std,), partial(_say, OperatorError, "normal expects all elements of std >= 0.0", "std")
+    )
+
+
+def _weights(library: ArrayLibrary, self: Array, num_samples: int, replacement: bool = False, **_: Any) -> Any:
+    text = (
+        "invalid multinomial distribution (encountering probability entry < 0)"
+        if replacement and num_samples > 1
+        else "probability tensor contains either `inf`, `nan` or element < 0"
+    )
+    yield Check(_find_bad_weight, (self,), partial(_say, OperatorError, text, "self"))
+    text = "invalid multinomial distribution (sum of probabilities <= 0)"
+    yield Check(_find_no_weight, (self,), partial(_say, OperatorError, text, "self"))
+
+
 def _between_0_and_1(library: ArrayLibrary, self: Array, target: Array, *_: Any) -> Any:
     for name, argument, numbers in (("input", "self", self), ("target", "target", target)):
         text = f"all elements of {name} should be between 0 and 1"
@@ -277,6 +311,9 @@ _CHECKS: Final[dict[str, Callable[..., Any]]] = {
     "bernoulli": _chances,
     "bernoulli.Tensor": _chances,
     "bernoulli_.Tensor": _chances,
+    "poisson": _rates,
+    **dict.fromkeys(("normal.float_Tensor", "normal.Tensor_Tensor"), _spreads),
+    "multinomial": _weights,
     "binary_cross_entropy": _between_0_and_1,
     **dict.fromkeys(
         "floor_divide remainder.Tensor remainder.Scalar fmod.Tensor div.Tensor_mode".split(),

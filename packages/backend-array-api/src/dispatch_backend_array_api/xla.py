@@ -3,8 +3,8 @@
 Note [What falls out]
     A kernel that needs values, because it computes on the host or decides by an element, cannot be traced. When a program is
     planned every node is traced once on shapes alone. A node that fails is tried again with its numbers as constants: the
-    program is compiled for each of their values then. One that fails still, and one that draws random numbers, runs its own
-    kernel where it stands, and cuts the program in two there.
+    program is compiled for each of their values then. One that fails still, and one whose random numbers the host draws, runs
+    its own kernel where it stands, and cuts the program in two there.
 
 Note [Overlapping slices]
     Compiled for the CPU by JAX 0.10, ``x.at[1:].set(x[:-1])`` of an ``x`` that the program has computed reads elements that
@@ -47,6 +47,7 @@ from dispatch_core.planning import Node, Value
 
 from .error_words import OVERWRITES, ErrorWords, WordChain
 from .jax_places import HOME, bring_home, commit, explain, find_homes, following, place_of, settle, several
+from .jax_random import DRAWS, ProgramDraws, Source, following_draws, restart_draws
 from .library import ArrayLibrary
 from .value_checks import Check, collect_checks
 
@@ -115,6 +116,8 @@ class _Trial(NamedTuple):
     checked: set[int]
     #: Whether a node calls back.
     calls_back: bool
+    #: The nodes that draw random numbers → the generators that each draws from; see `ProgramDraws`.
+    draws: dict[int, list[Source]]
 
 
 def _try_out(program: Program, library: ArrayLibrary) -> _Trial:
@@ -122,6 +125,7 @@ def _try_out(program: Program, library: ArrayLibrary) -> _Trial:
     refused: set[int] = set()
     fixed: set[int] = set()
     checked: set[int] = set()
+    draws: dict[int, list[Source]] = {}
 
     def describe(value: Value) -> Any:
         return jax.ShapeDtypeStruct(value.shape, library.dtype(value.dtype))
@@ -130,10 +134,12 @@ def _try_out(program: Program, library: ArrayLibrary) -> _Trial:
         values: list[Any] = [given.get(value.index, value.constant) for value in program.values]
         for index, node in enumerate(program.nodes):
             with collect_checks() as checks:
-                runs = _RANDOM not in node.tags and _can_run(node, values, fixed)
+                runs = not _draws_on_host(node) and _can_run(node, values, fixed)
             if runs:
                 if checks:
                     checked.add(index)
+                if random.taken:
+                    draws[index] = random.taken
                 continue
             refused.add(index)
             for output in node.outputs:
@@ -142,9 +148,15 @@ def _try_out(program: Program, library: ArrayLibrary) -> _Trial:
 
     samples = {value.index: _sample(value) for value in program.values if _changes(value)}
     arrays = {value.index: describe(value) for value in program.values if value.given and value.number is None}
-    with following((), (), program.nodes[0].index):
+    place = program.nodes[0].index
+    with following((), (), place), following_draws(place) as random:
         found = jax.make_jaxpr(trace)(samples | arrays)
-    return _Trial(refused, fixed, checked, _calls_back(found.jaxpr))
+    return _Trial(refused, fixed, checked, _calls_back(found.jaxpr), draws)
+
+
+def _draws_on_host(node: Node) -> bool:
+    """Return whether a node draws random numbers by other kernels than JAX's, so that they would be the program's own."""
+    return _RANDOM in node.tags and node.name.removeprefix("aten::") not in DRAWS
 
 
 def _changes(value: Value) -> bool:
@@ -184,6 +196,7 @@ def _can_run(node: Node, values: list[Any], fixed: set[int]) -> bool:
 
 
 def _runs(node: Node, values: list[Any]) -> bool:
+    restart_draws()
     try:
         node.run(values)
     except Exception:  # noqa: BLE001  # whatever it is, the kernel raises it again when it runs on its own
@@ -209,6 +222,7 @@ class Compiled:
         read = {value.index for node in self._own for value in node.inputs()}
         others = set(range(len(program.nodes))) - set(nodes)
         read_after = {value.index for index in others for value in program.nodes[index].inputs()}
+        self._draws = ProgramDraws([each for index in nodes for each in found.draws.get(index, ())], self._index)
         self._constants = [(value.index, value.constant) for value in program.values if value.constant is not None]
         self._taken = sorted(read - set(made) - {index for index, _ in self._constants})
         kept = [value.index for value in made.values() if value.kept or value.index in read_after]
@@ -230,9 +244,9 @@ class Compiled:
         self._errors: list[Callable[[int], Exception]] = []
         #: Those of the arrays taken whose values matter.
         self._read = sorted(set(self._taken) & {index for node in self._own for index in _values_read(node)})
-        # The first argument is a word.
-        constants = [place for place, index in enumerate(self._taken, 1) if index in found.fixed]
-        donated = [place for place, index in enumerate(self._taken, 1) if index in successors]
+        # The first arguments are a word and the states of generators.
+        constants = [place for place, index in enumerate(self._taken, 2) if index in found.fixed]
+        donated = [place for place, index in enumerate(self._taken, 2) if index in successors]
         self._options = {"static_argnums": constants, "donate_argnums": donated}
         self._function: Any = jax.jit(self.trace, **self._options)
         #: The places of the arrays taken → the function for them, and the results that come home; see `jax_places`.
@@ -246,8 +260,12 @@ class Compiled:
         ]
         self._held: dict[Any, tuple[list[Any], list[Any]]] = {}
 
-    def trace(self, word: Any, *given: Any) -> tuple[list[Any], Any]:
-        """Run the nodes' kernels on tracers of the arrays, while JAX compiles them; return the next word, too."""
+    def trace(self, word: Any, states: Any, *given: Any) -> tuple[list[Any], Any, Any]:
+        """Run the nodes' kernels on tracers of the arrays, while JAX compiles them; return the next word and states, too."""
+        with self._draws.following(states):
+            return *self._trace(word, given), self._draws.advance(states)
+
+    def _trace(self, word: Any, given: Sequence[Any]) -> tuple[list[Any], Any]:
         values: list[Any] = [None] * self._count
         for index, value in self._constants:
             values[index] = value
@@ -284,11 +302,11 @@ class Compiled:
             homes: list[int] = []
 
             @wraps(self.trace)
-            def trace(word: Any, *given: Any) -> Any:
+            def trace(word: Any, states: Any, *given: Any) -> Any:
                 with following(given, places, self._index):
-                    results, word = self.trace(word, *given)
+                    results, word, states = self.trace(word, states, *given)
                     homes[:] = find_homes(results)
-                    return results, word
+                    return results, word, states
 
             found = self._functions[key] = jax.jit(trace, **self._options), homes
         return found
@@ -314,17 +332,20 @@ class Compiled:
         sources = words.standing and words.sources([values[index] for index in self._read], chain)
         word = chain.begin() if chain is not None and self.is_checked else None
         function, homes = self._choose(given) if self._has_places else (self._function, ())
+        where = _where(given) if self._numbers or self._draws else None
         if self._numbers:
-            self._put_numbers(given)
+            self._put_numbers(given, where)
+        drawn = self._draws.take()
         try:
+            states = self._draws.put(drawn, where)
             try:
-                results, word = function(word, *given)
+                results, word, states = function(word, states, *given)
             except Exception as error:
                 if (ours := explain("pipeline", error, given)) is not None:
                     raise ours from error
                 if not self._copy_shared(given):
                     raise
-                results, word = function(word, *given)
+                results, word, states = function(word, states, *given)
             if self._calls_back:
                 jax.block_until_ready(results)
             if sources:
@@ -333,6 +354,10 @@ class Compiled:
                 chain.end(word, results)
             elif word is not None:
                 self._raise(word)
+            self._draws.keep(drawn, where, states)
+        except BaseException:
+            self._draws.give_back(drawn)
+            raise
         finally:
             for index in self.donated:
                 if values[index].is_deleted():
@@ -344,11 +369,8 @@ class Compiled:
         for index, result in zip(self._kept, results, strict=True):
             values[index] = result
 
-    def _put_numbers(self, given: list[Any]) -> None:
+    def _put_numbers(self, given: list[Any], where: Any) -> None:
         """Replace numbers by arrays on the program's devices; see Note [Numbers]."""
-        where = next((each.sharding for each in given if isinstance(each, jax.Array) and each.committed), None)
-        if isinstance(where, NamedSharding):
-            where = NamedSharding(where.mesh, PartitionSpec())
         numbers = [given[place] for place in self._numbers]
         before, arrays = self._held.get(where, ([None] * len(numbers), [None] * len(numbers)))
         changed = [at for at, pair in enumerate(zip(numbers, before, strict=True)) if not _is_same(*pair)]
@@ -379,6 +401,12 @@ class Compiled:
         for place in shared:
             given[place] = jnp.array(given[place], copy=True)
         return bool(shared)
+
+
+def _where(given: Sequence[Any]) -> Any:
+    """Return where numbers lie beside a program's arrays; None where no place was chosen for these."""
+    where = next((each.sharding for each in given if isinstance(each, jax.Array) and each.committed), None)
+    return NamedSharding(where.mesh, PartitionSpec()) if isinstance(where, NamedSharding) else where
 
 
 def _values_read(node: Node) -> set[int]:

@@ -12,7 +12,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_core.planning import note_placing
 
-from .. import jax_meshes, jax_places
+from .. import jax_meshes, jax_places, jax_random
 from ..backend import ArrayAPIBackend, array_api_backend
 from ..error_words import ErrorWords
 from ..jax_kernels import KERNELS, assign
@@ -51,6 +51,7 @@ class JaxBackend(ArrayAPIBackend):
         """Return what JAX offers besides operators."""
         has_several = jax_places.several()
         return dc.DeviceInterface(
+            generator=jax_random.Engine,
             placements=jax_meshes,
             properties=jax_places.properties,
             current=jax_places.current if has_several else None,

@@ -1,0 +1,178 @@
+"""The keys of random numbers, which seed and offset of a device's generator make.
+
+Note [Keys]
+    A draw's key is made of 64 bits of the seed and 64 of the offset, and each draw takes the offset 4 further, however many
+    numbers it has. So its numbers follow from the seed and from how many draws came before. An element's number follows from
+    the key and its place in the array (JAX's "partitionable" Threefry): the parts of an array over several devices are drawn
+    where they lie, and are those of one device.
+
+Note [Draws of programs]
+    Seed and offset of each generator are an argument of a compiled program, which returns those of the next draw. They stay
+    on its devices: the next program takes them, unless the generator has been seeded or drawn from meanwhile. The generator
+    counts by itself, because a program always draws as often.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import dispatch_core as dc
+from dispatch_aten.counter_engine import CounterEngine
+from dispatch_aten.generator import Generator, default_generator, find_source, hold_engine
+
+#: By how much a draw takes the offset further: states are then valid ones of torch's Philox generators.
+_STEP: Final = 4
+#: On how many placements a generator's state is kept.
+_MOST: Final = 8
+
+Source: TypeAlias = Generator | None
+
+
+class Engine(CounterEngine):
+    """The place in a stream, and the arrays that hold it on devices."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, index: int = 0) -> None:
+        super().__init__(index)
+        #: Where it lies → seed and offset, and the array of them.
+        self.held: dict[Any, tuple[tuple[int, int], Any]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the parts of a copy, which has no arrays."""
+        return _restore, (self.get_state(),)
+
+
+def _restore(state: bytes) -> Engine:
+    made = Engine()
+    made.set_state(state)
+    return made
+
+
+def make_key(pair: Any) -> Any:
+    """Return JAX's key for seed and offset; see Note [Keys]."""
+    words = (jnp.asarray(pair)[:, None] >> np.array([32, 0], np.uint64)).astype(jnp.uint32)
+    key = jax.random.wrap_key_data(words[0], impl="threefry2x32")
+    return jax.random.fold_in(jax.random.fold_in(key, words[1, 0]), words[1, 1])
+
+
+class Draws:
+    """The draws of a program while JAX follows it."""
+
+    def __init__(self, index: int | None, states: Mapping[Source, Any] | None) -> None:
+        self._place, self._states = dc.Device("jax", index), states
+        #: The generators of the draws so far, None for the device's own.
+        self.taken: list[Source] = []
+
+    def take(self, generator: Source) -> Any:
+        """Return seed and offset of the next draw."""
+        if generator is not None and find_source(self._place, generator) is default_generator(self._place):
+            generator = None
+        before = self.taken.count(generator)
+        self.taken.append(generator)
+        state = jnp.zeros(2, jnp.uint64) if self._states is None else self._states[generator]
+        return state + np.array([0, before * _STEP], np.uint64)
+
+
+class _Following(threading.local):
+    draws: Draws | None = None
+
+
+_following: Final = _Following()
+
+
+@contextmanager
+def following_draws(index: int | None, states: Mapping[Source, Any] | None = None) -> Iterator[Draws]:
+    """Draw by the states of a program, of which no numbers are known, while JAX follows it."""
+    before, _following.draws = _following.draws, Draws(index, states)
+    try:
+        yield _following.draws
+    finally:
+        _following.draws = before
+
+
+def restart_draws() -> None:
+    """Collect the draws of another node in the planner's trial, where a program is followed."""
+    if _following.draws is not None:
+        _following.draws.taken = []
+
+
+def take_pair(index: int | None, generator: Source) -> Any:
+    """Return seed and offset of the next draw, tracers where a program is followed.
+
+    Raises ``OperatorError`` for the generator of another type of device.
+    """
+    if _following.draws is not None:
+        return _following.draws.take(generator)
+    with hold_engine(dc.Device("jax", index), generator) as engine:
+        return np.array(engine.take(_STEP), np.uint64)
+
+
+class Taken(NamedTuple):
+    """The state of a generator that a run of a program takes, and by how much it takes it further."""
+
+    engine: Engine
+    count: int
+    pair: tuple[int, int]
+
+
+class ProgramDraws:
+    """The draws of a compiled program; see Note [Draws of programs]."""
+
+    def __init__(self, taken: Iterable[Source], index: int | None) -> None:
+        self._counts = Counter(taken)
+        self._index = index
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
+    @contextmanager
+    def following(self, states: Sequence[Any]) -> Iterator[None]:
+        """Draw by the program's argument within the block."""
+        with following_draws(self._index, dict(zip(self._counts, states, strict=True))):
+            yield
+
+    def advance(self, states: Sequence[Any]) -> list[Any]:
+        """Return the states after the program's draws."""
+        steps = [np.array([0, count * _STEP], np.uint64) for count in self._counts.values()]
+        return [state + step for state, step in zip(states, steps, strict=True)]
+
+    def take(self) -> list[Taken]:
+        """Take the generators' states for a run."""
+        found = []
+        for generator, count in self._counts.items():
+            with hold_engine(dc.Device("jax", self._index), generator) as engine:
+                found.append(Taken(engine, count * _STEP, engine.take(count * _STEP)))
+        return found
+
+    @staticmethod
+    def put(taken: Sequence[Taken], where: Any) -> list[Any]:
+        """Return the arrays of states on a program's devices."""
+        arrays = []
+        for engine, _, pair in taken:
+            held = engine.held.get(where)
+            is_there = held is not None and held[0] == pair
+            arrays.append(held[1] if held and is_there else jax.device_put(np.array(pair, np.uint64), where))
+        return arrays
+
+    @staticmethod
+    def keep(taken: Sequence[Taken], where: Any, arrays: Sequence[Any]) -> None:
+        """Keep the states that a run has returned."""
+        for (engine, count, (seed, offset)), array in zip(taken, arrays, strict=True):
+            if len(engine.held) >= _MOST:
+                engine.held.clear()
+            engine.held[where] = (seed, (offset + count) % (1 << 64)), array
+
+    @staticmethod
+    def give_back(taken: Sequence[Taken]) -> None:
+        """Go back to the states before a run that has failed."""
+        for engine, count, pair in taken:
+            engine.give_back(count, pair)
