@@ -46,6 +46,15 @@ def check_indices(mesh):
     raise AssertionError("an index out of range was not refused")
 
 
+def check_draws(mesh):
+    found = []
+    for each in (torch.ones(8, 4, device="jax"), place(torch.ones(8, 4).to("jax"), mesh, Shard(0))):
+        torch.manual_seed(7)
+        drop = torch.capture(lambda x: torch.nn.functional.dropout(x, 0.5) + torch.rand_like(x))
+        found.append([drop(each).tolist() for _ in range(4)] + [torch.randn_like(each).tolist()])
+    assert found[0] == found[1]
+
+
 def check_training(mesh):
     is_whole = os.environ.get("DISPATCH_DRAWN_SHARE") == "1"
     first = {("SGD", "capture"), ("Adam", "pipeline")}  # the others take as long again, several times
@@ -63,5 +72,6 @@ if __name__ == "__main__":
     four = DeviceMesh("jax", np.arange(4), mesh_dim_names=("data",))
     check_reads(four)
     check_indices(four)
+    check_draws(four)
     check_training(four)
     print("all is well")

@@ -3,8 +3,8 @@
 Note [What falls out]
     A kernel that needs values, because it computes on the host or decides by an element, cannot be traced. When a program is
     planned every node is traced once on shapes alone. A node that fails is tried again with its numbers as constants: the
-    program is compiled for each of their values then. One that fails still, and one whose random numbers the host draws, runs
-    its own kernel where it stands, and cuts the program in two there.
+    program is compiled for each of their values then. One that fails still, and one that the host draws random numbers
+    for, runs its own kernel where it stands, and cuts the program in two there.
 
 Note [Overlapping slices]
     Compiled for the CPU by JAX 0.10, ``x.at[1:].set(x[:-1])`` of an ``x`` that the program has computed reads elements that

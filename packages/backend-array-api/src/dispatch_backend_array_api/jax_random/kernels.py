@@ -1,7 +1,6 @@
 """Kernels that draw: what ``jax.random`` makes of a key, in torch's dtypes and ranges.
 
-Numbers of 16 bits are drawn as float32, whose stream is finer, and rounded. Integers are the remainders of 64 bits, as torch's:
-no range is longer.
+Numbers of 16 bits are drawn as float32, whose stream is finer, and rounded. Integers are remainders of 64 bits, as in torch.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from dispatch_aten.shapes import RULES
 
 from ..jax_places import index_of, place_like, place_of, several
 from ..library import Array, ArrayLibrary, Kernel
-from .keys import make_key, take_pair
+from .keys import make_key, take_key, take_pair
 
 #: The least number of float32 that `jax.random.uniform` draws besides 0.
 _LEAST: Final = 2.0**-23
@@ -99,7 +98,7 @@ def _unsigned(number: Any) -> Any:
 
 def _count(dtype: Any) -> int:
     """Return the first integer that `random_` does not draw by default."""
-    if dtype == bool:
+    if dtype == jnp.bool_:
         return 2
     if jnp.issubdtype(dtype, jnp.integer):
         return int(jnp.iinfo(dtype).max) + 1
@@ -144,10 +143,10 @@ def _run(
     draw: Callable[..., Array], like: Array, generator: Any, given: tuple[Any, ...], shape: tuple[int, ...] | None
 ) -> Array:
     """Draw, and lay the result as an array lies whose shape it has."""
-    pair = take_pair(index_of(like) if several() else None, generator)
-    if isinstance(pair, jax.core.Tracer):
-        key = make_key(pair)
+    key = take_key(generator)
+    if key is not None:
         return place_like(draw(key, *given) if shape is None else draw(key, shape, like.dtype, *given), like)
+    pair = take_pair(index_of(like) if several() else None, generator)
     is_traced = any(isinstance(each, jax.core.Tracer) for each in (like, *given))
     place = None if shape is None or is_traced else place_of(like)
     function = _compile(draw, shape, None if shape is None else like.dtype, place)

@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.random import threefry_2x32
 
 import dispatch_core as dc
 from dispatch_aten.counter_engine import CounterEngine
@@ -60,26 +61,24 @@ def _restore(state: bytes) -> Engine:
 def make_key(pair: Any) -> Any:
     """Return JAX's key for seed and offset; see Note [Keys]."""
     words = (jnp.asarray(pair)[:, None] >> np.array([32, 0], np.uint64)).astype(jnp.uint32)
-    key = jax.random.wrap_key_data(words[0], impl="threefry2x32")
-    return jax.random.fold_in(jax.random.fold_in(key, words[1, 0]), words[1, 1])
+    # One hash of all 128 bits; that of `jax.random.fold_in` takes 32 of them.
+    return jax.random.wrap_key_data(threefry_2x32(words[0], words[1]), impl="threefry2x32")
 
 
 class Draws:
     """The draws of a program while JAX follows it."""
 
-    def __init__(self, index: int | None, states: Mapping[Source, Any] | None) -> None:
-        self._place, self._states = dc.Device("jax", index), states
+    def __init__(self, index: int | None, keys: Mapping[Source, Iterator[Any]] | None) -> None:
+        self._place, self._keys = dc.Device("jax", index), keys
         #: The generators of the draws so far, None for the device's own.
         self.taken: list[Source] = []
 
     def take(self, generator: Source) -> Any:
-        """Return seed and offset of the next draw."""
+        """Return the key of the next draw."""
         if generator is not None and find_source(self._place, generator) is default_generator(self._place):
             generator = None
-        before = self.taken.count(generator)
         self.taken.append(generator)
-        state = jnp.zeros(2, jnp.uint64) if self._states is None else self._states[generator]
-        return state + np.array([0, before * _STEP], np.uint64)
+        return make_key(jnp.zeros(2, jnp.uint64)) if self._keys is None else next(self._keys[generator])
 
 
 class _Following(threading.local):
@@ -90,9 +89,9 @@ _following: Final = _Following()
 
 
 @contextmanager
-def following_draws(index: int | None, states: Mapping[Source, Any] | None = None) -> Iterator[Draws]:
-    """Draw by the states of a program, of which no numbers are known, while JAX follows it."""
-    before, _following.draws = _following.draws, Draws(index, states)
+def following_draws(index: int | None, keys: Mapping[Source, Iterator[Any]] | None = None) -> Iterator[Draws]:
+    """Draw by the keys of a program, of which no numbers are known, while JAX follows it; by any in a planner's trial."""
+    before, _following.draws = _following.draws, Draws(index, keys)
     try:
         yield _following.draws
     finally:
@@ -105,13 +104,16 @@ def restart_draws() -> None:
         _following.draws.taken = []
 
 
-def take_pair(index: int | None, generator: Source) -> Any:
-    """Return seed and offset of the next draw, tracers where a program is followed.
+def take_key(generator: Source) -> Any:
+    """Return the key of the next draw while a program is followed, None elsewhere.
 
     Raises ``OperatorError`` for the generator of another type of device.
     """
-    if _following.draws is not None:
-        return _following.draws.take(generator)
+    return None if _following.draws is None else _following.draws.take(generator)
+
+
+def take_pair(index: int | None, generator: Source) -> Any:
+    """Return seed and offset of the next draw, and take the generator further; errors are those of `take_key`."""
     with hold_engine(dc.Device("jax", index), generator) as engine:
         return np.array(engine.take(_STEP), np.uint64)
 
@@ -136,8 +138,12 @@ class ProgramDraws:
 
     @contextmanager
     def following(self, states: Sequence[Any]) -> Iterator[None]:
-        """Draw by the program's argument within the block."""
-        with following_draws(self._index, dict(zip(self._counts, states, strict=True))):
+        """Draw by the program's argument within the block. The keys are made together: each hash is long to compile."""
+        keys = {}
+        for (generator, count), state in zip(self._counts.items(), states, strict=True):
+            steps = np.stack([np.zeros(count, np.uint64), np.arange(count, dtype=np.uint64) * _STEP], -1)
+            keys[generator] = iter(jax.vmap(make_key)(state + steps))
+        with following_draws(self._index, keys):
             yield
 
     def advance(self, states: Sequence[Any]) -> list[Any]:
