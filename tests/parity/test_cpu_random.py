@@ -148,3 +148,35 @@ def test_integers_that_a_float_does_not_hold_are_warned_of(dtype):
 
     for bounds in ((0, 258), (0, 257), (-2049, 2050), (2049,), (0, 2**14)):
         assert collect(torchlike, bounds) == collect(torch, bounds)
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("uniform", (-2.5, 3.5)),
+        ("normal_functional", (1.5, 2.0)),
+        ("exponential", (2.0,)),
+        ("cauchy", (1.0, 2.0)),
+        ("geometric", (0.3,)),
+        ("log_normal", (0.5, 0.25)),
+        ("random.from", (-3, 40)),
+        ("random.to", (40,)),
+        ("random.default", ()),
+    ],
+)
+def test_operators_that_return_what_those_in_place_write(name, args):
+    packet, _, overload = name.partition(".")
+    found = [getattr(getattr(m.ops.aten, packet), overload or "default") for m in (torch, torchlike)]
+    for transposed in (False, True):
+        drawn = []
+        for module, operator in zip((torch, torchlike), found, strict=True):
+            module.manual_seed(3)
+            x = module.zeros(4, 5)
+            drawn.append(operator(x.t() if transposed else x, *args))
+            assert not x.any()
+        assert [tuple(each.stride()) for each in drawn] == [(1, 5) if transposed else (5, 1)] * 2
+        np.testing.assert_allclose(drawn[1].numpy(), drawn[0].numpy(), rtol=1e-5, atol=1e-6)
+    x = torchlike.ones(3, requires_grad=True)
+    found[1](x, *args).sum().backward()
+    assert x.grad.tolist() == [0, 0, 0]
+    assert found[1](torchlike.ones(3, device="meta"), *args).shape == (3,)

@@ -9,8 +9,8 @@ from probes import outcome, probes
 
 DEVICES = ("strict", "jax", "torch", "dask", "cupy")
 WITHOUT_HALF = ("strict", "dask")
-#: Draw by chunks, each from a seed of its own.
-OWN_NUMBERS = ("dask",)
+#: Draw by themselves, each chunk from a seed of its own, or by `jax.random`.
+OWN_NUMBERS = ("dask", "jax")
 #: Where the devices' own algorithms round in another order.
 TOLERANCE = {"float16": 2e-3, "float32": 2e-4, "complex64": 2e-4}
 

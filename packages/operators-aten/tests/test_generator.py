@@ -5,6 +5,7 @@ import threading
 import pytest
 
 import dispatch_core as dc
+from dispatch_aten.counter_engine import CounterEngine
 from dispatch_aten.generator import DEFAULT_SEED, Generator, default_generator, hold_engine
 
 
@@ -88,3 +89,14 @@ def test_a_backend_that_takes_another_s_name_makes_engines_of_its_own():
         handle = dc.register_backend(info, {}, device_interface=lambda interface=interface: interface)
         with handle, hold_engine("renamed") as engine:
             assert isinstance(engine, Engine) is (interface.generator is not None)
+
+
+def test_numbers_that_were_not_drawn_are_given_back():
+    engine = CounterEngine()
+    engine.seed(7)
+    taken = engine.take(5)
+    engine.give_back(5, taken)
+    assert engine.take(5) == taken == (7, 0)
+    engine.take(1)
+    engine.give_back(5, taken)  # others were drawn since
+    assert engine.take(1) == (7, 12)

@@ -34,7 +34,8 @@ def test_in_place_and_functional_overloads_find_each_other():
 def test_names_of_variants():
     assert functional_of("aten::pow_.Tensor") == "pow.Tensor_Tensor"
     assert functional_of("sum.IntList_out") == "sum.dim_IntList"
-    assert functional_of("uniform_") is None
+    assert functional_of("uniform_") == "uniform"
+    assert functional_of("fill_diagonal_") is None
     assert functional_of("add.Tensor") is None
     assert inplace_of("sum") is None
     assert out_of("max.dim") == "max.dim_max"

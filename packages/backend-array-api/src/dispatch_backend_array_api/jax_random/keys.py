@@ -122,7 +122,7 @@ class Taken(NamedTuple):
     """The state of a generator that a run of a program takes, and by how much it takes it further."""
 
     engine: Engine
-    count: int
+    steps: int
     pair: tuple[int, int]
 
 
@@ -172,13 +172,14 @@ class ProgramDraws:
     @staticmethod
     def keep(taken: Sequence[Taken], where: Any, arrays: Sequence[Any]) -> None:
         """Keep the states that a run has returned."""
-        for (engine, count, (seed, offset)), array in zip(taken, arrays, strict=True):
+        for (engine, steps, (seed, offset)), array in zip(taken, arrays, strict=True):
             if len(engine.held) >= _MOST:
                 engine.held.clear()
-            engine.held[where] = (seed, (offset + count) % (1 << 64)), array
+            engine.held[where] = (seed, (offset + steps) % (1 << 64)), array
 
-    @staticmethod
-    def give_back(taken: Sequence[Taken]) -> None:
+    def give_back(self, taken: Sequence[Taken]) -> None:
         """Go back to the states before a run that has failed."""
-        for engine, count, pair in taken:
-            engine.give_back(count, pair)
+        for generator, (engine, steps, pair) in zip(self._counts, taken, strict=True):
+            with hold_engine(dc.Device("jax", self._index), generator) as present:
+                if present is engine:
+                    engine.give_back(steps, pair)

@@ -38,7 +38,8 @@ _ELEMENTWISE: Final = frozenset(
     "bernoulli bernoulli.p bernoulli.Tensor bernoulli_.float bernoulli_.Tensor binomial cauchy_ exponential_ geometric_"
     " log_normal_ native_dropout normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor normal_ poisson rand_like"
     " rand_like.generator randint_like randint_like.generator randint_like.low_dtype randint_like.low_generator_dtype"
-    " randn_like randn_like.generator random_ random_.from random_.to uniform_ _standard_gamma".split()
+    " randn_like randn_like.generator random_ random_.from random_.to uniform_ _standard_gamma"
+    " cauchy exponential geometric log_normal normal_functional random random.from random.to uniform".split()
 )
 #: Those of them that read the values of their tensors, not the shape alone.
 _BY_VALUE: Final = frozenset(

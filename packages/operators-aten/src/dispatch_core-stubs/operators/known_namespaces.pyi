@@ -1106,6 +1106,13 @@ class _aten_cat(OpOverloadPacket):
     def __call__(_packet, /, tensors: Sequence[Any], dim: builtins.int = 0) -> Any: ...
     @overload
     def __call__(_packet, /, tensors: Sequence[Any], dim: builtins.int = 0, *, out: Any) -> Any: ...
+class _aten_cauchy(OpOverloadPacket):
+    default: OpOverload
+    out: OpOverload
+    @overload
+    def __call__(_packet, /, self: Any, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Any | None = None) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Any | None = None, out: Any) -> Any: ...
 class _aten_cauchy_(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Any | None = None) -> Any: ...
@@ -1826,6 +1833,13 @@ class _aten_expm1(OpOverloadPacket):
 class _aten_expm1_(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any) -> Any: ...
+class _aten_exponential(OpOverloadPacket):
+    default: OpOverload
+    out: OpOverload
+    @overload
+    def __call__(_packet, /, self: Any, lambd: builtins.float = 1.0, *, generator: Any | None = None) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, lambd: builtins.float = 1.0, *, generator: Any | None = None, out: Any) -> Any: ...
 class _aten_exponential_(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, lambd: builtins.float = 1.0, *, generator: Any | None = None) -> Any: ...
@@ -2250,6 +2264,13 @@ class _aten_gelu_backward(OpOverloadPacket):
     def __call__(_packet, /, grad_output: Any, self: Any, *, approximate: str = 'none') -> Any: ...
     @overload
     def __call__(_packet, /, grad_output: Any, self: Any, *, approximate: str = 'none', grad_input: Any) -> Any: ...
+class _aten_geometric(OpOverloadPacket):
+    default: OpOverload
+    out: OpOverload
+    @overload
+    def __call__(_packet, /, self: Any, p: builtins.float, *, generator: Any | None = None) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, p: builtins.float, *, generator: Any | None = None, out: Any) -> Any: ...
 class _aten_geometric_(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, p: builtins.float, *, generator: Any | None = None) -> Any: ...
@@ -3353,6 +3374,13 @@ class _aten_log2_(OpOverloadPacket):
 class _aten_log_(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any) -> Any: ...
+class _aten_log_normal(OpOverloadPacket):
+    default: OpOverload
+    out: OpOverload
+    @overload
+    def __call__(_packet, /, self: Any, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Any | None = None) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Any | None = None, out: Any) -> Any: ...
 class _aten_log_normal_(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Any | None = None) -> Any: ...
@@ -4130,6 +4158,9 @@ class _aten_normal(OpOverloadPacket):
 class _aten_normal_(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Any | None = None) -> Any: ...
+class _aten_normal_functional(OpOverloadPacket):
+    default: OpOverload
+    def __call__(_packet, /, self: Any, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Any | None = None) -> Any: ...
 class _aten_not_equal(OpOverloadPacket):
     Tensor: OpOverload
     Scalar: OpOverload
@@ -4426,6 +4457,24 @@ class _aten_randn_like(OpOverloadPacket):
     def __call__(_packet, /, self: Any, *, dtype: _DType | None = None, layout: Any | None = None, device: _Device | None = None, pin_memory: builtins.bool | None = None, memory_format: builtins.int | None = None) -> Any: ...
     @overload
     def __call__(_packet, /, self: Any, *, generator: Any | None, dtype: _DType | None = None, layout: Any | None = None, device: _Device | None = None, pin_memory: builtins.bool | None = None, memory_format: builtins.int | None = None) -> Any: ...
+class _aten_random(OpOverloadPacket):
+    to: OpOverload
+    default: OpOverload
+    from_out: OpOverload
+    to_out: OpOverload
+    out: OpOverload
+    @overload
+    def __call__(_packet, /, self: Any, from_: builtins.int, to: builtins.int | None, *, generator: Any | None = None) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, to: builtins.int, *, generator: Any | None = None) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, *, generator: Any | None = None) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, from_: builtins.int, to: builtins.int | None, *, generator: Any | None = None, out: Any) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, to: builtins.int, *, generator: Any | None = None, out: Any) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, *, generator: Any | None = None, out: Any) -> Any: ...
 class _aten_random_(OpOverloadPacket):
     to: OpOverload
     default: OpOverload
@@ -6028,6 +6077,13 @@ class _aten_unfold_copy(OpOverloadPacket):
     def __call__(_packet, /, self: Any, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Any: ...
     @overload
     def __call__(_packet, /, self: Any, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Any) -> Any: ...
+class _aten_uniform(OpOverloadPacket):
+    default: OpOverload
+    out: OpOverload
+    @overload
+    def __call__(_packet, /, self: Any, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Any | None = None) -> Any: ...
+    @overload
+    def __call__(_packet, /, self: Any, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Any | None = None, out: Any) -> Any: ...
 class _aten_uniform_(OpOverloadPacket):
     default: OpOverload
     def __call__(_packet, /, self: Any, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Any | None = None) -> Any: ...
@@ -6516,6 +6572,7 @@ class _aten:
     bucketize: _aten_bucketize
     cartesian_prod: _aten_cartesian_prod
     cat: _aten_cat
+    cauchy: _aten_cauchy
     cauchy_: _aten_cauchy_
     cdist: _aten_cdist
     ceil: _aten_ceil
@@ -6638,6 +6695,7 @@ class _aten:
     expand_copy: _aten_expand_copy
     expm1: _aten_expm1
     expm1_: _aten_expm1_
+    exponential: _aten_exponential
     exponential_: _aten_exponential_
     eye: _aten_eye
     fake_quantize_per_channel_affine: _aten_fake_quantize_per_channel_affine
@@ -6707,6 +6765,7 @@ class _aten:
     gelu: _aten_gelu
     gelu_: _aten_gelu_
     gelu_backward: _aten_gelu_backward
+    geometric: _aten_geometric
     geometric_: _aten_geometric_
     geqrf: _aten_geqrf
     ger: _aten_ger
@@ -6864,6 +6923,7 @@ class _aten:
     log2: _aten_log2
     log2_: _aten_log2_
     log_: _aten_log_
+    log_normal: _aten_log_normal
     log_normal_: _aten_log_normal_
     log_sigmoid: _aten_log_sigmoid
     log_sigmoid_backward: _aten_log_sigmoid_backward
@@ -6985,6 +7045,7 @@ class _aten:
     norm_except_dim: _aten_norm_except_dim
     normal: _aten_normal
     normal_: _aten_normal_
+    normal_functional: _aten_normal_functional
     not_equal: _aten_not_equal
     not_equal_: _aten_not_equal_
     nuclear_norm: _aten_nuclear_norm
@@ -7026,6 +7087,7 @@ class _aten:
     randint_like: _aten_randint_like
     randn: _aten_randn
     randn_like: _aten_randn_like
+    random: _aten_random
     random_: _aten_random_
     randperm: _aten_randperm
     range: _aten_range
@@ -7252,6 +7314,7 @@ class _aten:
     unfold: _aten_unfold
     unfold_backward: _aten_unfold_backward
     unfold_copy: _aten_unfold_copy
+    uniform: _aten_uniform
     uniform_: _aten_uniform_
     unique_consecutive: _aten_unique_consecutive
     unique_dim: _aten_unique_dim

@@ -18,7 +18,9 @@ __all__ = ["find_draw"]
 
 _aten: Final = dc.ops.aten
 #: Operators whose numbers do not depend on the elements of their first argument, besides in-place ones.
-_FREE: Final = frozenset({"rand_like", "randn_like", "randint_like"})
+_FREE: Final = frozenset(
+    "rand_like randn_like randint_like cauchy exponential geometric log_normal normal_functional random uniform".split()
+)
 
 
 def find_draw(operator: PartOperator) -> Callable[..., Any] | None:
