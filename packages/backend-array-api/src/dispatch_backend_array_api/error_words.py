@@ -42,6 +42,7 @@ OVERWRITES: Final = frozenset(
     for name in (
         "copy copy_ fill.Scalar fill_.Scalar fill.Tensor fill_.Tensor zero zero_"
         " empty_like full_like ones_like zeros_like rand_like randn_like"
+        " uniform normal_functional exponential cauchy geometric log_normal random random.to random.from bernoulli.p"
     ).split()
 )
 
