@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import dispatch_core as dc
@@ -32,8 +32,10 @@ class ArrayAPIBackend:
         words: ErrorWords | None = None,
         wrappers: Mapping[str, Callable[[Kernel], Kernel]] | None = None,
         device_index: Callable[[Array], int | None] | None = None,
+        layout: Callable[[Array], Hashable] | None = None,
     ) -> None:
         self.library, self._shape, self._words, self._device_index = library, shape, words, device_index
+        self._layout = layout
         self._kernels, self._around, self._wrappers = kernels, around, wrappers or {}
         self._plan = None if make_planner is None else make_planner(library)
 
@@ -50,6 +52,7 @@ class ArrayAPIBackend:
                 subclasses=type(each) is not type,
                 coerce=self._coerce,
                 device_index=self._device_index,
+                layout=self._layout,
                 traceable=self._plan is not None,
             )
             for each in self.library.types
@@ -116,6 +119,7 @@ def array_api_backend(
     wrappers: Mapping[str, Callable[[Kernel], Kernel]] | None = None,
     device_index: Callable[[Array], int | None] | None = None,
     explain: Callable[[str, Exception, Iterable[Any]], Exception | None] | None = None,
+    layout: Callable[[Array], Hashable] | None = None,
     plugin: type[ArrayAPIBackend] = ArrayAPIBackend,
 ) -> ArrayAPIBackend:
     """Make the plugin of the device ``name`` from a namespace that follows the array API standard.
@@ -129,8 +133,8 @@ def array_api_backend(
     pipeline's programs, as ``dispatch_plan`` does, and ``device`` says where the standard's functions shall make arrays.
     ``shape`` reads an array's shape, with None for a size that is not known; ``words`` keeps the error words of the
     planner's programs; ``wrappers`` wraps kernels of some operators, ``device_index`` tells on which of several devices an
-    array lies, ``explain`` gives an error of ours for one that the library raises of some arrays, or None; ``plugin`` is a
-    class with further hooks.
+    array lies, ``explain`` gives an error of ours for one that the library raises of some arrays, or None; ``layout`` gives
+    shape and dtype as one value, where that is quicker; ``plugin`` is a class with further hooks.
     """
     xp = namespace
 
@@ -148,4 +152,4 @@ def array_api_backend(
         device=device,
         explain=explain,
     )
-    return plugin(library, kernels or {}, around, make_planner, shape, words, wrappers, device_index)
+    return plugin(library, kernels or {}, around, make_planner, shape, words, wrappers, device_index, layout)

@@ -1,9 +1,11 @@
 """Error words of programs that are replayed: faults of values, found on the device and read later.
 
 Note [Error words]
-    A compiled program cannot raise. It returns a word beside its results, two int64: the number of the check that has
-    failed, 0 for none, and the value that was wrong. The word of one replay is an argument of the next one of the same
-    function in the same thread, and the first error stays: so a loop of replays reads nothing, and one word represents all.
+    A compiled program cannot raise. It returns a word beside its results, three int64: the number of the check that has
+    failed, 0 for none, the value that was wrong, and how many replays there were before. The word of one replay is an
+    argument of the next one of the same function in the same thread, and the first error stays: so a loop of replays reads
+    nothing, and one word represents all. On a mesh each device has a row of its own for its part of the values, so that
+    nothing is exchanged; who looks takes the first error.
     The device keeps the unread words in the order of their programs, and looks at them before any of its
     values is read, where a pipeline's block ends, at ``synchronize()`` and where recorded programs are given up. No more
     than `MOST` stand; then the oldest is waited for.
@@ -52,12 +54,11 @@ class WordChain:
 
     def __init__(self, zero: Any, device: ErrorWords) -> None:
         self._zero, self._device = zero, device
-        self._checks: list[tuple[Callable[[Exception], Exception], Check]] = []
+        self._checks: list[tuple[Callable[[Exception], Exception] | None, Check]] = []
         self._words: dict[int, Any] = {}
 
     def number(self, node: Node, check: Check) -> int:
         """Return the number that represents a check in words."""
-        assert node.fault is not None
         self._checks.append((node.fault, check))
         return len(self._checks)
 
@@ -81,11 +82,15 @@ class WordChain:
 
     def error(self, word: Any) -> Exception | None:
         """Return the error that a word stands for, or None."""
-        number, value = np.asarray(word).tolist()
-        if not number:
+        rows = np.asarray(word)
+        rows = rows[rows[:, 0] != 0]
+        if not len(rows):
             return None
+        count, number = min(zip(rows[:, 2].tolist(), rows[:, 0].tolist(), strict=True))
+        rows = rows[(rows[:, 2] == count) & (rows[:, 0] == number)]
         fault, check = self._checks[number - 1]
-        return fault(check.error(value))
+        error = check.error(int(check.measure(np, rows[:, 1])[1]))
+        return error if fault is None else fault(error)
 
 
 class _Replay(NamedTuple):
@@ -227,7 +232,7 @@ class ErrorWords:
         """Mark the results of the failed replay or a later one."""
         for key, (reference, replay) in standing.results().items():
             array = reference()
-            if array is not None and np.asarray(replay.word)[0]:
+            if array is not None and np.asarray(replay.word)[:, 0].any():
                 self.failed[key] = ref(array, partial(self._release, key)), error
 
     def _release(self, key: int, reference: ref[Any]) -> None:

@@ -43,15 +43,15 @@ class _State(threading.local):
     #: Whether a kernel runs whose arguments have been checked: those of the operators that compose it are right, too.
     is_checked = False
     #: The checks of the program that is being traced; None where none is, or it has no error word.
-    found: list[tuple[Check, Any, Any]] | None = None
+    found: list[Check] | None = None
 
 
 _state: Final = _State()
 
 
 @contextmanager
-def collect_checks() -> Iterator[list[tuple[Check, Any, Any]]]:
-    """Collect the checks on traced values, each with its two numbers, instead of raising."""
+def collect_checks() -> Iterator[list[Check]]:
+    """Collect the checks on traced values instead of raising."""
     before, _state.found = (_state.found, _state.is_checked), []
     _state.is_checked = False
     try:
@@ -106,7 +106,7 @@ def apply_check(library: ArrayLibrary, check: Check) -> None:
         if is_wrong:
             raise check.error(int(value))
     elif _state.found is not None:
-        _state.found.append((check, *check.measure(library.xp, *check.arrays)))
+        _state.found.append(check)
 
 
 # Measures.
@@ -128,7 +128,7 @@ def _find_target(classes: int, ignored: int, xp: Any, target: Array) -> tuple[An
     wrong = (flat != ignored) & ((flat < 0) | (flat >= classes))
     if xp is np:
         return xp.any(wrong), flat[xp.argmax(wrong)]
-    # In one number of 64 bits, its place and its lower half: several devices reduce once.
+    # In one number of 64 bits, its place and its lower half: it is reduced once.
     none = xp.iinfo(xp.int64).max
     places = xp.arange(flat.shape[0], dtype=xp.int64)
     first = xp.min(xp.where(wrong, (places << 32) | (flat & _LOWER), none))

@@ -10,10 +10,6 @@ Note [Overlapping slices]
     Compiled for the CPU by JAX 0.10, ``x.at[1:].set(x[:-1])`` of an ``x`` that the program has computed reads elements that
     it has written already. So a slice is written by a choice between the old elements and the new ones.
 
-Note [Numbers]
-    Numbers are arguments of the compiled function: a new learning rate compiles nothing. Where a program is replayed those
-    that are the same each time are its constants, and the others stay on its devices: one is put there when it has changed.
-
 Note [Donated buffers]
     The array of a value with a successor is donated to the function that makes the successor, if that has its shape and
     dtype: XLA writes the one into the memory of the other, and JAX calls the array deleted. JAX pairs donated arguments with
@@ -33,21 +29,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from contextlib import nullcontext
+from functools import cache, wraps
 from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.extend.core import jaxprs_in_params
 from jax.sharding import NamedSharding, PartitionSpec
 
 from dispatch_core import PlannedStep, Program
 from dispatch_core.planning import Node, Value
 
-from .error_words import OVERWRITES, ErrorWords, WordChain
+from .error_words import OVERWRITES, ErrorWords
+from .jax_numbers import Held, Numbers, fits
 from .jax_places import HOME, bring_home, commit, explain, find_homes, following, place_of, settle, several
 from .jax_random import DRAWS, ProgramDraws, Source, following_draws, restart_draws
+from .jax_words import Chains, measure
 from .library import ArrayLibrary
 from .value_checks import Check, collect_checks
 
@@ -70,8 +68,13 @@ def make_planner(
         found = around(_try_out)(program, library)
         replayed = any(node.fault is not None for node in program.nodes)
         has_checks = bool(found.checked) and program.check_indices
-        chain = WordChain(around(jnp.zeros)(2, jnp.int64), words) if has_checks and replayed else None
-        made = [Compiled(program, part, found, words, chain) for part in _split(program, found.refused)]
+        chains, keeps = Chains(words), has_checks and replayed
+        made = [Compiled(program, part, found, words, chains, keeps=keeps) for part in _split(program, found.refused)]
+        made = [each for each in made if len(each.nodes) > 1 or each.donated or (keeps and each.is_checked)]
+        place = len(program.values)
+        for each in made:
+            if each.numbers is not None:
+                each.place, place = place, place + 1
 
         duplicate = around(jnp.array)
 
@@ -83,9 +86,15 @@ def make_planner(
             return found
 
         return [
-            PlannedStep(each.nodes, around(each.run), each.saved, each.donated, copy)
+            PlannedStep(
+                each.nodes,
+                around(each.run),
+                each.saved,
+                each.donated,
+                copy,
+                () if each.numbers is None else each.numbers.roots,
+            )
             for each in made
-            if len(each.nodes) > 1 or each.donated or (chain is not None and each.is_checked)
         ]
 
     return plan
@@ -170,11 +179,6 @@ def _sample(value: Value) -> Any:
     return _SAMPLES[value.number]
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two numbers are the same, zeros by their signs."""
-    return one is other or (one == other and type(one) is type(other) and (one != 0 or str(one) == str(other)))
-
-
 def _calls_back(jaxpr: Any) -> bool:
     """Return whether a traced program calls back into Python."""
     return any(
@@ -208,12 +212,20 @@ class Compiled:
     """Nodes as one compiled function."""
 
     def __init__(
-        self, program: Program, nodes: Sequence[int], found: _Trial, words: ErrorWords, chain: WordChain | None
+        self,
+        program: Program,
+        nodes: Sequence[int],
+        found: _Trial,
+        words: ErrorWords,
+        chains: Chains,
+        *,
+        keeps: bool,
     ) -> None:
         self._calls_back = found.calls_back
         #: Whether one of the nodes checks values, and the user has not promised that they are right.
         self.is_checked = program.check_indices and not found.checked.isdisjoint(nodes)
-        self._words, self._chain = words, chain
+        #: Whether the program hands words on, and does not raise.
+        self._words, self._chains, self._keeps = words, chains, keeps
         self._has_places, self._index = several(), program.nodes[0].index
         self.nodes = tuple(nodes)
         self._own = [program.nodes[index] for index in nodes]
@@ -224,7 +236,13 @@ class Compiled:
         read_after = {value.index for index in others for value in program.nodes[index].inputs()}
         self._draws = ProgramDraws([each for index in nodes for each in found.draws.get(index, ())], self._index)
         self._constants = [(value.index, value.constant) for value in program.values if value.constant is not None]
-        self._taken = sorted(read - set(made) - {index for index, _ in self._constants})
+        taken = sorted(read - set(made) - {index for index, _ in self._constants})
+        sources = {index: program.values[index].source for index in taken if index not in found.fixed}
+        sources = {index: source for index, source in sources.items() if source is not None}
+        #: The numbers that are computed on the devices, and where their entry stands in the list of values.
+        self.numbers = Numbers(sources) if sources else None
+        self.place = 0
+        self._taken = [index for index in taken if index not in sources]
         kept = [value.index for value in made.values() if value.kept or value.index in read_after]
         read_later = {value.index for index in others if index > nodes[0] for value in program.nodes[index].inputs()}
         #: The values whose arrays are used up → those in their places; see Note [Donated buffers].
@@ -240,120 +258,128 @@ class Compiled:
         self._kept = list(dict.fromkeys([*successors.values(), *kept]))
         #: Bytes of results that are never stored.
         self.saved = sum(_bytes(value) for value in made.values() if value.index not in self._kept)
-        #: The checks of the pipeline's nodes, in the order of their numbers in words.
-        self._errors: list[Callable[[int], Exception]] = []
         #: Those of the arrays taken whose values matter.
         self._read = sorted(set(self._taken) & {index for node in self._own for index in _values_read(node)})
-        # The first arguments are a word and the states of generators.
-        constants = [place for place, index in enumerate(self._taken, 2) if index in found.fixed]
-        donated = [place for place, index in enumerate(self._taken, 2) if index in successors]
+        # The first arguments are a word, the roots of numbers and the states of generators.
+        constants = [place for place, index in enumerate(self._taken, 3) if index in found.fixed]
+        donated = [place for place, index in enumerate(self._taken, 3) if index in successors]
         self._options = {"static_argnums": constants, "donate_argnums": donated}
-        self._function: Any = jax.jit(self.trace, **self._options)
-        #: The places of the arrays taken → the function for them, and the results that come home; see `jax_places`.
+        #: The places of the arrays taken, and which roots are one → the function for them, and the results that come home; see
+        #: `jax_places`.
         self._functions: dict[tuple[Any, ...], tuple[Any, list[int]]] = {}
-        #: The places, among those taken, of numbers that stay on the devices; and where they lie → them and their arrays.
-        is_replayed = any(node.fault is not None for node in self._own)
-        self._numbers = [
-            place
-            for place, index in enumerate(self._taken)
-            if is_replayed and program.values[index].number is not None and index not in found.fixed
-        ]
-        self._held: dict[Any, tuple[list[Any], list[Any]]] = {}
+        #: The last of them.
+        self._last: tuple[Any, Any, Any, Any] = (None, None, None, None)
+        #: Where numbers lie → those that are there.
+        self._held: dict[Any, Held] = {}
 
-    def trace(self, word: Any, states: Any, *given: Any) -> tuple[list[Any], Any, Any]:
-        """Run the nodes' kernels on tracers of the arrays, while JAX compiles them; return the next word and states, too."""
+    def trace(
+        self, first: tuple[int, ...], where: Any, word: Any, roots: Any, states: Any, *given: Any
+    ) -> tuple[list[Any], Any, Any, Any]:
+        """Run the nodes' kernels on tracers of the arrays, while JAX compiles them.
+
+        Also return the next word, roots and states.
+        """
         with self._draws.following(states):
-            return *self._trace(word, given), self._draws.advance(states)
+            return *self._trace(first, where, word, roots, given), self._draws.advance(states)
 
-    def _trace(self, word: Any, given: Sequence[Any]) -> tuple[list[Any], Any]:
+    def _trace(
+        self, first: tuple[int, ...], where: Any, word: Any, roots: Any, given: Sequence[Any]
+    ) -> tuple[list[Any], Any, Any]:
         values: list[Any] = [None] * self._count
         for index, value in self._constants:
             values[index] = value
         for index, value in zip(self._taken, given, strict=True):
             values[index] = value
+        after: list[Any] = []
+        if self.numbers is not None:
+            numbers, after = self.numbers.compute(first, roots)
+            for index, number in numbers.items():
+                values[index] = number
+            if isinstance(where, NamedSharding):
+                after = [jax.lax.with_sharding_constraint(each, where) for each in after]
         if not self.is_checked:
             for node in self._own:
                 node.run(values)
-            return [values[index] for index in self._kept], None
-        known: dict[Any, Check] = {}  # the checks keep their arrays, whose ids are theirs
+            return [values[index] for index in self._kept], None, after
+        known: dict[Any, tuple[int, Check]] = {}  # the checks keep their arrays, whose ids are theirs
+        chain = self._chains.find(where)
         for node in self._own:
             with collect_checks() as found:
                 node.run(values)
-            for check, is_wrong, value in found:
-                if (key := check.key()) in known:  # of a gradient, whose operator has passed it before
-                    continue
-                known[key] = check
-                word = self._combine(word, is_wrong, self._number(node, check), value)
-        return [values[index] for index in self._kept], word
+            for check in found:
+                if (key := check.key()) not in known:  # else of a gradient, whose operator has passed it before
+                    known[key] = chain.number(node, check), check
+        return [values[index] for index in self._kept], measure(word, known.values(), where), after
 
-    def _choose(self, given: list[Any]) -> tuple[Any, list[int]]:
-        """Return the function for the places of some arrays, and which of its results come home, once it has run.
+    def _choose(self, places: Any, where: Any, first: tuple[int, ...]) -> Any:
+        """Return the function for the places of some arrays, None for any, and for the roots that are one.
 
-        Arrays on Explicit axes are laid on Auto axes.
+        With it comes a list of the results that come home, once it has run.
         """
-        places: list[Any] = []
-        for index, each in enumerate(given):
-            place = place_of(each) if isinstance(each, jax.Array) else None
-            if isinstance(place, NamedSharding) and (other := settle(each)) is not each:
-                given[index], place = other, place_of(other)
-            places.append(HOME if place is None and isinstance(each, jax.Array) else place)
-        found = self._functions.get(key := tuple(places))
+        last = self._last
+        if last[0] == places and last[1] is where and last[2] == first:
+            return last[3]
+        found = self._functions.get((places, first))
         if found is None:
             homes: list[int] = []
 
             @wraps(self.trace)
-            def trace(word: Any, states: Any, *given: Any) -> Any:
-                with following(given, places, self._index):
-                    results, word, states = self.trace(word, states, *given)
-                    homes[:] = find_homes(results)
-                    return results, word, states
+            def trace(word: Any, roots: Any, states: Any, *given: Any) -> Any:
+                with nullcontext() if places is None else following(given, places, self._index):
+                    found = self.trace(first, where, word, roots, states, *given)
+                    homes[:] = find_homes(found[0])
+                    return found
 
-            found = self._functions[key] = jax.jit(trace, **self._options), homes
+            found = self._functions[places, first] = jax.jit(trace, **self._options), homes
+        self._last = places, where, first, found
         return found
 
-    def _number(self, node: Node, check: Check) -> int:
-        if self._chain is not None:
-            return self._chain.number(node, check)
-        self._errors.append(check.error)
-        return len(self._errors)
-
-    @staticmethod
-    def _combine(word: Any, is_wrong: Any, number: int, value: Any) -> Any:
-        """Return a word with a check's finding, unless there is an error in it."""
-        new = jnp.stack([jnp.where(is_wrong, number, 0), jnp.asarray(value)]).astype(jnp.int64)
-        return new if word is None else jnp.where(word[0] == 0, new, word)
+    def prepare(self, values: list[Any]) -> tuple[Any, list[Any], Any, Held | None]:
+        """Return what `_choose` finds for values, the arrays that the function takes, where its numbers lie, and these."""
+        given = [values[index] for index in self._taken]
+        places = where = None
+        if self._has_places:
+            places, where = _find_places(given)
+        held = None
+        if self.numbers is not None:
+            now = values[self.place][0]
+            held = self._held.get(where)
+            if held is None or not fits(held, now):
+                held = self.numbers.put(held, now, where)
+                self._held[where] = held
+        return self._choose(places, where, () if held is None else held.first), given, where, held
 
     def run(self, values: list[Any]) -> None:
         """Run the function on the list of values."""
-        given = [values[index] for index in self._taken]
-        words, chain = self._words, self._chain
+        words = self._words
         if words.failed or words.owed:
             words.check([values[index] for index in self._read])
+        (function, homes), given, where, held = self.prepare(values)
+        chain = self._chains.find(where) if self._keeps or self.is_checked else None
         sources = words.standing and words.sources([values[index] for index in self._read], chain)
         word = chain.begin() if chain is not None and self.is_checked else None
-        function, homes = self._choose(given) if self._has_places else (self._function, ())
-        where = _where(given) if self._numbers or self._draws else None
-        if self._numbers:
-            self._put_numbers(given, where)
+        roots = () if held is None else held.arrays
         drawn = self._draws.take()
         try:
             states = self._draws.put(drawn, where)
             try:
-                results, word, states = function(word, states, *given)
+                results, word, after, states = function(word, roots, states, *given)
             except Exception as error:
                 if (ours := explain("pipeline", error, given)) is not None:
                     raise ours from error
                 if not self._copy_shared(given):
                     raise
-                results, word, states = function(word, states, *given)
+                results, word, after, states = function(word, roots, states, *given)
+            if self.numbers is not None and held is not None:
+                self._held[where] = self.numbers.follow(held, values[self.place][1], after)
             if self._calls_back:
                 jax.block_until_ready(results)
             if sources:
                 words.pass_on(sources, results)
-            if chain is not None:
+            if chain is not None and self._keeps:
                 chain.end(word, results)
-            elif word is not None:
-                self._raise(word)
+            elif chain is not None and (fault := chain.error(word)) is not None:
+                raise fault
             self._draws.keep(drawn, where, states)
         except BaseException:
             self._draws.give_back(drawn)
@@ -369,27 +395,6 @@ class Compiled:
         for index, result in zip(self._kept, results, strict=True):
             values[index] = result
 
-    def _put_numbers(self, given: list[Any], where: Any) -> None:
-        """Replace numbers by arrays on the program's devices; see Note [Numbers]."""
-        numbers = [given[place] for place in self._numbers]
-        before, arrays = self._held.get(where, ([None] * len(numbers), [None] * len(numbers)))
-        changed = [at for at, pair in enumerate(zip(numbers, before, strict=True)) if not _is_same(*pair)]
-        if changed:
-            # One array for a number that several operators get.
-            new = jax.device_put({repr(numbers[at]): numbers[at] for at in changed}, where)
-            arrays = [*arrays]
-            for at in changed:
-                arrays[at] = new[repr(numbers[at])]
-            self._held[where] = numbers, arrays
-        for place, array in zip(self._numbers, arrays, strict=True):
-            given[place] = array
-
-    def _raise(self, word: Any) -> None:
-        """Raise the error that a pipeline's word stands for."""
-        number, value = np.asarray(word).tolist()
-        if number:
-            raise self._errors[number - 1](value)
-
     def _copy_shared(self, given: list[Any]) -> bool:
         """Replace donated arrays by copies in a buffer that is given twice, which JAX has refused."""
         arrays = [each for each in given if isinstance(each, jax.Array)]
@@ -403,10 +408,24 @@ class Compiled:
         return bool(shared)
 
 
-def _where(given: Sequence[Any]) -> Any:
-    """Return where numbers lie beside a program's arrays; None where no place was chosen for these."""
-    where = next((each.sharding for each in given if isinstance(each, jax.Array) and each.committed), None)
-    return NamedSharding(where.mesh, PartitionSpec()) if isinstance(where, NamedSharding) else where
+def _find_places(given: list[Any]) -> tuple[tuple[Any, ...], Any]:
+    """Return the places of arrays, and where their program's numbers lie; those on Explicit axes are laid on Auto axes."""
+    places: list[Any] = []
+    where = None
+    for index, each in enumerate(given):
+        place = place_of(each) if isinstance(each, jax.Array) else None
+        if isinstance(place, NamedSharding) and (other := settle(each)) is not each:
+            given[index], place = other, place_of(other)
+        if where is None:
+            where = place
+        places.append(HOME if place is None and isinstance(each, jax.Array) else place)
+    return tuple(places), _whole(where) if isinstance(where, NamedSharding) else where
+
+
+@cache
+def _whole(place: Any) -> Any:
+    """Return the placement of an array that each device has as a whole."""
+    return NamedSharding(place.mesh, PartitionSpec())
 
 
 def _values_read(node: Node) -> set[int]:

@@ -65,6 +65,7 @@ _NAMES: Final = {
     "capture.capture_parts": "CapturePart Finish",
     "capture.captured_function": "capture",
     "capture.capturing": "Recording current_recording",
+    "capture.live_numbers": "evaluate in_order is_expression",
     "graph.model": "Constant GraphStep",
     "graph.nodes": "Node Value filled",
     "graph.picture": "FORMS Edge Picture",

@@ -8,6 +8,31 @@
 from __future__ import annotations
 
 from .arrays.indices import note_placing
-from .pipelines import GIVEN_UP, Constant, Node, PlannedStep, Program, Value, filled, on_read
+from .pipelines import (
+    GIVEN_UP,
+    Constant,
+    Node,
+    PlannedStep,
+    Program,
+    Value,
+    evaluate,
+    filled,
+    in_order,
+    is_expression,
+    on_read,
+)
 
-__all__ = ["GIVEN_UP", "Constant", "Node", "PlannedStep", "Program", "Value", "filled", "note_placing", "on_read"]
+__all__ = [
+    "GIVEN_UP",
+    "Constant",
+    "Node",
+    "PlannedStep",
+    "Program",
+    "Value",
+    "evaluate",
+    "filled",
+    "in_order",
+    "is_expression",
+    "note_placing",
+    "on_read",
+]

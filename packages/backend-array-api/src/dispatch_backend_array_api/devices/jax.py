@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final
 
 import jax
@@ -77,6 +78,7 @@ with jax.enable_x64(True):
         wrappers=jax_places.wrappers(),
         device_index=jax_places.index_of if jax_places.several() else None,
         explain=jax_places.explain,
+        layout=attrgetter("shape", "dtype"),
         around=lambda kernel: in_64_bits(keep_values(kernel), jax_places.settle if jax_places.several() else None),
         words=words,
         plugin=JaxBackend,

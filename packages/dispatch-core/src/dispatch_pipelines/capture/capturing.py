@@ -193,9 +193,15 @@ class Recording:
             key = id(data)
         return None if key is None else self.holders.get(key)
 
-    def effect(self, function: Callable[..., Any], *arguments: object) -> None:
-        """Call a function at each replay; live numbers among its arguments are that replay's."""
-        self.effects.append((function, tuple(map(operand_of, arguments))))
+    def effect(self, function: Callable[..., Any], *arguments: object, to: object = None) -> None:
+        """Call a function at each replay; live numbers among its arguments are that replay's.
+
+        ``to`` is the live number whose function reads what the first argument is written to.
+        """
+        operands = tuple(map(operand_of, arguments))
+        self.effects.append((function, operands))
+        if isinstance(to, LiveNumber):
+            to.expression.after = operands[0]
 
     def number(self, function: Callable[[], Any], *, any_type: bool = False) -> Any:
         """Return ``function()`` as a number that each replay asks for again; see Note [Live numbers] in `live_numbers`.

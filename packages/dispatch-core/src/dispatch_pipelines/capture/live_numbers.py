@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 class Expression:
     """A function of other expressions and constants, or of nothing: the place that a live number is read from."""
 
-    __slots__ = ("function", "operands")
+    __slots__ = ("after", "function", "operands")
 
     def __init__(self, function: Callable[..., Any], operands: tuple[Any, ...] = ()) -> None:
         self.function, self.operands = function, operands
+        #: What the call writes to the place that it reads, where an effect says so.
+        self.after: Any = None
 
 
 class LiveNumber(SymbolicNumber):
@@ -327,6 +329,15 @@ def describe(value: object) -> str:
     if sign is None:
         return f"{getattr(value.function, '__name__', 'number')}({', '.join(names)})"
     return f"({sign.format(*names)})"
+
+
+def is_expression(value: object) -> bool:
+    """Return whether an operand of an expression is one itself, and not a constant.
+
+    >>> is_expression(Expression(len)), is_expression(1)
+    (True, False)
+    """
+    return isinstance(value, Expression)
 
 
 def evaluate(value: object) -> Any:

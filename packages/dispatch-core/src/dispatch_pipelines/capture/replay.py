@@ -112,6 +112,7 @@ class ReplayWriter:
         name = f"v{number}" if number else "v"
         self._begun.append(segment)
         entries = [self._entry(value) for value in found.values]
+        entries += [self._numbers(step.numbers) for step in plan.planned if step.numbers]
         lines = [f"{name} = [{', '.join(entries)}]"]
         lines += self._note_uses(name, segment)
         for slot, output in found.pending.items():
@@ -161,6 +162,13 @@ class ReplayWriter:
         if live is not None:
             return self.operand(live[1])
         return self._values.get(id(value)) or self.names.add(value)
+
+    def _numbers(self, numbers: Sequence[Any]) -> str:
+        """Return the text of a pair: live numbers as the replay begins, and as it leaves them."""
+        after = [each if each.after is None else each.after for each in numbers]
+        return "({}, {})".format(
+            *(f"({''.join(f'{self.operand(each)}, ' for each in pair)})" for pair in (numbers, after))
+        )
 
     def _part(self, name: str, segment: PlannedRun, part: Part, place: int) -> list[str]:
         """Return the lines that run a part of a plan."""

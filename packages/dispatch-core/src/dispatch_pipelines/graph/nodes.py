@@ -50,6 +50,8 @@ class Value:
     is_tensor: bool = True
     #: The number itself in a program that is replayed, where each replay gets the same; None for those that change.
     constant: Any = None
+    #: How a number that changes is computed in such a program: an expression of live numbers; see `PlannedStep`.
+    source: Any = None
 
     @property
     def type(self) -> str:

@@ -107,10 +107,21 @@ class Part:
 class Plan:
     """The parts in the order in which they run."""
 
-    __slots__ = ("donated", "dropped", "fused", "has_warned", "is_compared", "notes", "parts", "saved", "used")
+    __slots__ = (
+        "donated",
+        "dropped",
+        "fused",
+        "has_warned",
+        "is_compared",
+        "notes",
+        "parts",
+        "planned",
+        "saved",
+        "used",
+    )
 
     def __init__(self, parts: Sequence[Part], planned: Sequence[PlannedStep], dropped: tuple[int, ...]) -> None:
-        self.parts = tuple(parts)
+        self.parts, self.planned = tuple(parts), tuple(planned)
         #: The steps that do not run, because nothing of them is observable.
         self.dropped = dropped
         #: How many nodes run together with others.

@@ -36,8 +36,13 @@ class PlannedRun:
         faults = [partial(late_error, describe_call(step), step.line) for step in steps]
         self.program = build(self.found, PlanOptions(check_indices=check_indices), faults)
         for value, given in zip(self.program.values, self.found.values, strict=True):
-            if value.number is not None and id(given) not in recorded.recording.live:
+            if value.number is None:
+                continue
+            live = recorded.recording.live.get(id(given))
+            if live is None:
                 value.constant = given
+            else:
+                value.source = live[1]
         # A planner may run kernels on stand-ins.
         with paused(steps[0].state), nullcontext() if self.place is None else work_on(*self.place):
             self.plan = plans.complete(self.found, self.program, self.device)

@@ -58,7 +58,8 @@ class Entry:
         differs = f"{name_of(describe)}({name}) != {name_of(self.kind)}"
         if self.kind == PLAIN and not self.mask & AUTOGRAD:
             # One that requires grad, or has a gradient, has the bit.
-            lines = [f"if getattr({name}, '_autograd', {name_of(_PLAIN_STATE)}).__class__ is not {leaf}: {otherwise}"]
+            found = f"(s := getattr({name}, '_autograd', {name_of(_PLAIN_STATE)}))"
+            lines = [f"if {found}.__class__ is not {leaf}: {otherwise}"]
         elif self.kind == PLAIN:
             wrong = f"s.__class__ is not {leaf} or s.requires_grad or s.grad is not None"
             lines = [read, f"if s is not None and ({wrong}): {otherwise}"]
@@ -75,7 +76,10 @@ class Entry:
         if not dc.is_mutable(self.tensor):
             members = [names.get(id(each)) for each in self.members]
             known = "".join(f"{each}, " for each in members if each is not None)
-            lines.append(f"if not {name_of(is_same)}({name_of(list_members)}({name}), ({known})): {otherwise}")
+            differs = f"not {name_of(is_same)}({name_of(list_members)}({name}), ({known}))"
+            if not known and self.kind in (PLAIN, LEAF, LEAF_WITH_GRADIENT):
+                differs = f"s is not None and s.storage is not None and {differs}"  # else it has no views
+            lines.append(f"if {differs}: {otherwise}")
         return lines
 
 

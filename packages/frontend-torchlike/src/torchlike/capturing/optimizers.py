@@ -25,8 +25,10 @@ class OptimizerStates:
         self._seen: dict[int, tuple[Any, Any]] = {}
         #: ids of optimizers whose schedules have made a step.
         self._scheduled: set[int] = set()
-        #: id of a tensor of a state → the number that the call has written to it, and the tensor.
+        #: id of a tensor of a state → its number as the call has read or written it last, and the tensor.
         self._numbers: dict[int, tuple[Any, Any]] = {}
+        #: id of such a tensor → the number that each replay reads.
+        self._read: dict[int, Any] = {}
         self._groups: dict[int, list[dict[str, Any]]] = {}
         self._steps = 0
         #: id of an optimizer → the optimizer and its settings at the beginning; of those made later nothing is kept.
@@ -85,13 +87,15 @@ class OptimizerStates:
             return known[0]
         if id(tensor) not in self._tensors:
             return tensor._dispatch_data.item()
-        return self._recording.number(_state_reader(tensor))
+        found = self._read[id(tensor)] = self._recording.number(_state_reader(tensor))
+        self._numbers[id(tensor)] = found, tensor
+        return found
 
     def write(self, tensor: Any, value: Any) -> None:
         """Make every replay write a number to the tensor of a parameter's state."""
         if id(tensor) in self._tensors:
             self._numbers[id(tensor)] = value, tensor
-            self._recording.effect(_state_writer(tensor), value)
+            self._recording.effect(_state_writer(tensor), value, to=self._read.get(id(tensor)))
 
     def compute(self, function: Callable[..., float], *numbers: Any) -> Any:
         """Return ``function`` of live numbers, which every replay computes again."""
@@ -139,6 +143,7 @@ class OptimizerStates:
         """Drop the optimizers."""
         self._seen.clear()
         self._numbers.clear()
+        self._read.clear()
         self._groups.clear()
         self._settings.clear()
 

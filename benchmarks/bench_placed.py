@@ -1,0 +1,169 @@
+"""Captured training steps on jax beside the same steps written with ``jax.jit``: ``python benchmarks/bench_placed.py``.
+
+A step is the loss, its gradient and Adam; the one by hand is one function whose parameters and means are donated, and whose
+count of steps stays on the device. Below the table: where the time of a captured step goes. The rows of eight devices are
+measured in a process of their own, because JAX counts its devices once.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+DEVICES: Final = 8
+if "--child" in sys.argv:  # before JAX is imported
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec
+
+import torchlike
+from dispatch_backend_array_api import xla
+from torchlike import nn
+from torchlike.nn import functional as F  # noqa: N812  # torch's own abbreviation
+
+RATE, BETAS, EPS = 3e-3, (0.9, 0.999), 1e-8
+CLASSES, INPUTS = 10, 64
+VOCABULARY, WIDTH, HEADS, LAYERS, BLOCK, SEQUENCES = 65, 64, 4, 2, 32, 8
+#: How much longer than the function by hand the compiled function of a captured step may take.
+OF_XLA: Final = 1.15
+
+
+class _Block(nn.Module):
+    """A block of attention and feed-forward layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before, self.between = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.take, self.give = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+
+    def forward(self, x: Any) -> Any:
+        rows, length, _ = x.shape
+        parts = self.take(self.before(x)).view(rows, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        found = F.scaled_dot_product_attention(*parts.unbind(0), is_causal=True)
+        x = x + self.give(found.transpose(1, 2).reshape(rows, length, WIDTH))
+        return x + self.down(F.gelu(self.up(self.between(x))))
+
+
+class _GPT(nn.Module):
+    """A transformer that tells the next of each character."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.characters, self.places = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(BLOCK, WIDTH)
+        self.blocks = nn.ModuleList([_Block() for _ in range(LAYERS)])
+        self.last, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, VOCABULARY)
+
+    def forward(self, x: Any) -> Any:
+        found = self.characters(x) + self.places.weight
+        for block in self.blocks:
+            found = block(found)
+        return self.head(self.last(found)).view(-1, VOCABULARY)
+
+
+def _linear(w: dict[str, Any], name: str, x: Any) -> Any:
+    return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+
+def _norm(w: dict[str, Any], name: str, x: Any) -> Any:
+    return jax.nn.standardize(x, epsilon=1e-5) * w[f"{name}.weight"] + w[f"{name}.bias"]
+
+
+def _mlp_by_hand(w: dict[str, Any], x: Any) -> Any:
+    return _linear(w, "2", jax.nn.relu(_linear(w, "0", x)))
+
+
+def _gpt_by_hand(w: dict[str, Any], x: Any) -> Any:
+    rows, length = x.shape
+    found = w["characters.weight"][x] + w["places.weight"]
+    for number in range(LAYERS):
+        name = f"blocks.{number}"
+        parts = _linear(w, f"{name}.take", _norm(w, f"{name}.before", found))
+        q, k, v = parts.reshape(rows, length, 3, HEADS, WIDTH // HEADS).transpose(2, 0, 3, 1, 4)
+        scores = jnp.where(jnp.tri(length, dtype=bool), q @ k.mT / math.sqrt(WIDTH // HEADS), -jnp.inf)
+        mixed = (jax.nn.softmax(scores) @ v).transpose(0, 2, 1, 3).reshape(rows, length, WIDTH)
+        found = found + _linear(w, f"{name}.give", mixed)
+        up = jax.nn.gelu(_linear(w, f"{name}.up", _norm(w, f"{name}.between", found)), approximate=False)
+        found = found + _linear(w, f"{name}.down", up)
+    return _linear(w, "head", _norm(w, "last", found)).reshape(-1, VOCABULARY)
+
+
+def _make_bare(scores: Callable[..., Any], weights: dict[str, Any], x: Any, target: Any) -> Callable[[], Any]:
+    """Return a step by hand, which begins with copies of some weights."""
+
+    def loss_of(given: Any, x: Any, target: Any) -> Any:
+        logs = jax.nn.log_softmax(scores(given, x))
+        return -jnp.take_along_axis(logs, target[:, None], 1).mean()
+
+    @partial(jax.jit, donate_argnums=(0, 1, 2, 3))
+    def update(given: Any, first: Any, second: Any, count: Any, x: Any, target: Any) -> Any:
+        loss, grads = jax.value_and_grad(loss_of)(given, x, target)
+        count = count + 1
+        first = jax.tree.map(lambda m, g: BETAS[0] * m + (1 - BETAS[0]) * g, first, grads)
+        second = jax.tree.map(lambda v, g: BETAS[1] * v + (1 - BETAS[1]) * g * g, second, grads)
+        size, root = RATE / (1 - BETAS[0] ** count), jnp.sqrt(1 - BETAS[1] ** count)
+        moved = jax.tree.map(lambda w, m, v: w - size * m / (jnp.sqrt(v) / root + EPS), given, first, second)
+        return loss, moved, first, second, count
+
+    count = jnp.zeros((), jnp.float32)
+    where = next(iter(weights.values())).sharding
+    if isinstance(where, NamedSharding):
+        count = jax.device_put(count, NamedSharding(where.mesh, PartitionSpec()))
+    state = [{name: jnp.copy(each) for name, each in weights.items()}, *(_zeros(weights) for _ in range(2)), count]
+
+    def step() -> Any:
+        loss, *state[:] = update(*state, x, target)
+        return loss
+
+    return step
+
+
+def _zeros(weights: dict[str, Any]) -> dict[str, Any]:
+    return {name: jax.device_put(jnp.zeros_like(each), each.sharding) for name, each in weights.items()}
+
+
+def _capture(net: Any, x: Any, target: Any) -> Callable[[], Any]:
+    optimizer = torchlike.optim.Adam(net.parameters(), lr=RATE, betas=BETAS, eps=EPS)
+
+    def step(x: Any, target: Any) -> Any:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(net(x), target)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return partial(torchlike.capture(step), x, target)
+
+
+def _wait_for(step: Callable[[], Any]) -> Callable[[], None]:
+    def call() -> None:
+        found = step()
+        getattr(found, "_dispatch_data", found).block_until_ready()
+
+    return call
+
+
+def _find_function(step: Callable[[], Any]) -> Callable[[], Any]:
+    """Return the call of a captured step's compiled function alone: arrays that it uses up are followed by its results."""
+    found: list[Any] = []
+    run = xla.Compiled.run
+
+    def note(self: Any, values: list[Any]) -> None:
+        found.append((self, list(values)))
+        run(self, values)
+
+    xla.Compiled.run = note  # type: ignore[method-assign]
+    try:
+        step()
+    finally:
+        xla.Compiled.run = run  # type: ignore[method-assign]
+    ((compiled, values),) = found
+    copied = [jnp.copy(each) if isinstance(each, jax.Array) else each for each in values]
+    function, arguments = compiled.prepare(copied)
+    return compiled.repeat(function, arguments)
