@@ -78,7 +78,7 @@ class Entry:
             known = "".join(f"{each}, " for each in members if each is not None)
             differs = f"not {name_of(is_same)}({name_of(list_members)}({name}), ({known}))"
             if not known and self.kind in (PLAIN, LEAF, LEAF_WITH_GRADIENT):
-                differs = f"s is not None and s.storage is not None and {differs}"  # else it has no views
+                differs = f"s is not None and s.storage is not None and s.storage.aliases is not None and {differs}"
             lines.append(f"if {differs}: {otherwise}")
         return lines
 
