@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -12,8 +11,8 @@ from jax.lax import linalg
 
 from dispatch_aten.errors import LinAlgError, OperatorError
 
-from ..library import Array, ArrayLibrary, Kernel
-from .support import by_rule, check_codes, empty
+from ..library import Array, ArrayLibrary
+from .support import by_rules, check_codes, empty
 
 _INDEFINITE: Final = (
     "linalg.cholesky: {batch}The factorization could not be completed because the input is not positive-definite "
@@ -87,7 +86,7 @@ def _cholesky_ex(
     return found, info
 
 
-@jax.jit
+@partial(jax.jit)
 def factorize(matrices: Array) -> tuple[Array, Array, Array, Array]:
     """Return compact triangular factors, the exchanges and the order of rows, counted from 0, and the codes."""
     found, exchanges, order = linalg.lu(matrices)
@@ -144,7 +143,7 @@ def _linalg_qr(library: ArrayLibrary, spec: Any, A: Array, mode: str = "reduced"
     return empty(library, spec[0]) if mode == "r" else Q, R
 
 
-@jax.jit
+@partial(jax.jit)
 def _geqrf(A: Array) -> tuple[Array, Array]:
     turned, factors = jnp.linalg.qr(A, mode="raw")
     return jnp.swapaxes(turned, -1, -2), factors
@@ -155,13 +154,12 @@ def _of_geqrf(library: ArrayLibrary, spec: Any, self: Array) -> tuple[Array, Arr
 
 
 #: Operator → function of the library that makes the kernel.
-KERNELS: Final[dict[str, Callable[[ArrayLibrary], Kernel]]] = {
-    name: by_rule(name, compute)
-    for name, compute in {
+KERNELS: Final = by_rules(
+    {
         "linalg_cholesky_ex": _cholesky_ex,
         "linalg_lu_factor_ex": _lu_factor_ex,
         "lu_unpack": _lu_unpack,
         "linalg_qr": _linalg_qr,
         "geqrf": _of_geqrf,
-    }.items()
-}
+    }
+)

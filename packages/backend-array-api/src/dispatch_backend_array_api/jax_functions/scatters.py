@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -11,8 +10,8 @@ import jax.numpy as jnp
 
 from dispatch_aten.shapes import wrap_dim
 
-from ..library import Array, ArrayLibrary, Kernel
-from .support import by_rule
+from ..library import Array, ArrayLibrary
+from .support import by_rules
 
 #: Reduction → the method that reduces, of numbers and of bools as bytes.
 _METHODS: Final = {
@@ -74,6 +73,4 @@ def _scatter_reduce(
 
 
 #: Operator → function of the library that makes the kernel.
-KERNELS: Final[dict[str, Callable[[ArrayLibrary], Kernel]]] = {
-    "scatter_reduce.two": by_rule("scatter_reduce.two", _scatter_reduce)
-}
+KERNELS: Final = by_rules({"scatter_reduce.two": _scatter_reduce})

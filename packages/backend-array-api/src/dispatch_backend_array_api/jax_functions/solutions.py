@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -13,9 +12,9 @@ from jax.lax import linalg
 from dispatch_aten.errors import LinAlgError
 from dispatch_aten.shapes.matrices import is_vector
 
-from ..library import Array, ArrayLibrary, Kernel
+from ..library import Array, ArrayLibrary
 from .factors import factorize
-from .support import by_rule, check_codes, empty
+from .support import by_rules, check_codes, empty
 
 _SINGULAR: Final = "linalg.solve: {batch}The solver failed because the input matrix is singular."
 _NOT_INVERTIBLE: Final = (
@@ -86,7 +85,7 @@ def _inv_ex(library: ArrayLibrary, spec: Any, A: Array, *, check_errors: bool = 
     return _solve_by_factors(factors, order, jnp.eye(A.shape[-1], dtype=A.dtype), left=True), info
 
 
-@jax.jit
+@partial(jax.jit)
 def _sign_of(exchanges: Array) -> Array:
     """Return 1 or -1 for an even or an odd number of exchanged rows."""
     count = (exchanges != jnp.arange(exchanges.shape[-1])).sum(-1)
@@ -112,13 +111,12 @@ def _slogdet(library: ArrayLibrary, spec: Any, A: Array) -> tuple[Array, ...]:
 
 
 #: Operator → function of the library that makes the kernel.
-KERNELS: Final[dict[str, Callable[[ArrayLibrary], Kernel]]] = {
-    name: by_rule(name, compute)
-    for name, compute in {
+KERNELS: Final = by_rules(
+    {
         "linalg_solve_triangular": _solve_triangular,
         "_linalg_solve_ex": _solve_ex,
         "linalg_inv_ex": _inv_ex,
         "_linalg_det": _det,
         "_linalg_slogdet": _slogdet,
-    }.items()
-}
+    }
+)

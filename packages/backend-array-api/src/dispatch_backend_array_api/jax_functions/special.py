@@ -21,7 +21,7 @@ from .support import by_rule
 def _widely(function: Callable[..., Array], least: int = 4) -> Callable[..., Array]:
     """Return a compiled function that computes in a float of at least so many bytes, and rounds once."""
 
-    @jax.jit
+    @partial(jax.jit)
     @wraps(function)
     def compute(*arrays: Array) -> Array:
         dtype = arrays[0].dtype

@@ -13,8 +13,8 @@ from jax.lax import linalg
 
 from dispatch_aten.errors import LinAlgError, OperatorError
 
-from ..library import Array, ArrayLibrary, Kernel
-from .support import by_rule, check_finite, empty
+from ..library import Array, ArrayLibrary
+from .support import by_rules, check_finite, empty
 
 _ILL: Final = (
     "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues"
@@ -80,7 +80,7 @@ def _svd(
     return U, S, Vh
 
 
-@jax.jit
+@partial(jax.jit)
 def _exponentiate(matrices: Array) -> Array:
     """Return exponentials; JAX's are nan where it would have to square more often than it is told."""
     size = jnp.abs(matrices).sum(-2).max(-1)
@@ -111,6 +111,4 @@ if jax.default_backend() in (
 ):  # JAX has no eigenvalues of other matrices elsewhere, so the host finds them
     _COMPUTE.update({"linalg_eig": _eig, "_linalg_eigvals": _eigvals})
 #: Operator → function of the library that makes the kernel.
-KERNELS: Final[dict[str, Callable[[ArrayLibrary], Kernel]]] = {
-    name: by_rule(name, compute) for name, compute in _COMPUTE.items()
-}
+KERNELS: Final = by_rules(_COMPUTE)

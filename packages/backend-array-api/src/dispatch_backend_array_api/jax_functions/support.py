@@ -6,7 +6,7 @@ where there are values, and a part of a compiled program's error word, so that t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import Any, Final
 
@@ -40,6 +40,11 @@ def by_rule(name: str, compute: Callable[..., Any]) -> Callable[[ArrayLibrary], 
         return kernel
 
     return make
+
+
+def by_rules(computes: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[[ArrayLibrary], Kernel]]:
+    """Return the same for several operators: name → what makes the kernel."""
+    return {name: by_rule(name, compute) for name, compute in computes.items()}
 
 
 def empty(library: ArrayLibrary, spec: Any) -> Array:

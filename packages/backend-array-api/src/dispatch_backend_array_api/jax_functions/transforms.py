@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -11,8 +11,8 @@ import jax.numpy as jnp
 
 from dispatch_aten.dtypes import ScalarType
 
-from ..library import Array, ArrayLibrary, Kernel
-from .support import by_rule
+from ..library import Array, ArrayLibrary
+from .support import by_rules
 
 #: torch's numbers for no scaling, by the root of the size and by the size → NumPy's names, forward and inverse.
 _NORMS: Final[tuple[tuple[Any, ...], tuple[Any, ...]]] = (
@@ -77,12 +77,11 @@ def _view_dtype(library: ArrayLibrary, spec: Any, self: Array, dtype: ScalarType
 
 
 #: Operator → function of the library that makes the kernel.
-KERNELS: Final[dict[str, Callable[[ArrayLibrary], Kernel]]] = {
-    name: by_rule(name, compute)
-    for name, compute in {
+KERNELS: Final = by_rules(
+    {
         **dict.fromkeys(("_fft_c2c", "_fft_c2r", "_fft_r2c"), _transform),
         "view_as_real": _view_as_real,
         "view_as_complex": _view_as_complex,
         "view.dtype": _view_dtype,
-    }.items()
-}
+    }
+)
