@@ -53,22 +53,24 @@ def _no_codes(like: Array) -> Array:
 def _factorize_step_by_step(matrices: Array, found: Array, has_failed: Array) -> tuple[Array, Array]:
     """Factorize those that have failed as far as they are positive-definite; their codes are the first orders at which not.
 
-    JAX makes all of such a factor nan, and keeps LAPACK's code to itself.
+    JAX makes all of such a factor nan, and keeps LAPACK's code to itself. As LAPACK leaves it, its columns are those of the
+    factor up to the wrong one, and the matrix's own from there on.
     """
     rows = jnp.arange(matrices.shape[-1])
 
     def step(order: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         factors, codes = state
-        column = jax.lax.dynamic_index_in_dim(factors, order, -1, keepdims=False)
-        pivot = jax.lax.dynamic_index_in_dim(column, order, -1).real
-        is_right = (codes == 0) & (pivot[..., 0] > 0)
-        codes = jnp.where((codes == 0) & ~is_right, order.astype(jnp.int32) + 1, codes)
-        root = jnp.sqrt(jnp.where(is_right[..., None], pivot, 1))
-        column = jnp.where(rows == order, root, jnp.where(rows > order, column / root, 0))
-        below = jnp.where(rows > order, column, 0)
-        rest = factors - below[..., :, None] * below[..., None, :].conj()
-        rest = jnp.where(rows == order, column[..., None], rest)
-        return jnp.where(is_right[..., None, None], rest, factors), codes
+        own = jax.lax.dynamic_index_in_dim(factors, order, -1, keepdims=False)
+        done = jnp.where(rows < order, factors, 0)
+        row = jax.lax.dynamic_index_in_dim(done, order, -2, keepdims=False)
+        rest = own - (done @ row.conj()[..., None])[..., 0]
+        pivot = jax.lax.dynamic_index_in_dim(rest, order, -1).real
+        is_positive, is_next = pivot > 0, (codes == 0)[..., None]
+        root = jnp.sqrt(jnp.where(is_positive, pivot, 1))
+        column = jnp.where(rows == order, jnp.where(is_positive, root, pivot), jnp.where(is_positive, rest / root, own))
+        column = jnp.where(is_next & (rows >= order), column, own)
+        codes = jnp.where(is_next & ~is_positive, order.astype(jnp.int32) + 1, codes[..., None])[..., 0]
+        return jnp.where(rows == order, column[..., None], factors), codes
 
     start = jnp.tril(matrices), _no_codes(has_failed)
     factors, codes = jax.lax.fori_loop(0, matrices.shape[-1], step, start)
