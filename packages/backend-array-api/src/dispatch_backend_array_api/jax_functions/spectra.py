@@ -57,6 +57,12 @@ def _check_eig(library: ArrayLibrary, self: Array, api: str) -> None:
 _svd_of = jax.jit(linalg.svd, static_argnames=("full_matrices", "compute_uv"))
 
 
+@partial(jax.jit)
+def _without_infinite(matrices: Array, values: Array) -> Array:
+    """Return singular values, zeros for a matrix with an infinity: those are nan without an error, as LAPACK's are."""
+    return jnp.where(jnp.isinf(matrices).any((-2, -1))[..., None], 0, values)
+
+
 def _svd(
     library: ArrayLibrary,
     spec: Any,
@@ -76,7 +82,7 @@ def _svd(
         U = Vh = empty(library, spec[0])
     else:
         U, S, Vh = _svd_of(A, full_matrices=full_matrices, compute_uv=True)
-    check_finite(library, S, LinAlgError, f"linalg.svd: {_ILL}")
+    check_finite(library, _without_infinite(A, S), LinAlgError, f"linalg.svd: {_ILL}")
     return U, S, Vh
 
 
