@@ -37,7 +37,9 @@ __all__ = [
     "place",
     "process",
     "sharding_of",
+    "sum_processes",
     "to_local",
+    "whole_size",
 ]
 
 _NAME: Final = "jax"
@@ -199,6 +201,30 @@ def _box(index: Sequence[slice], shape: Sequence[int]) -> tuple[tuple[int, int],
     return tuple(
         (part.start or 0, size if part.stop is None else part.stop) for part, size in zip(index, shape, strict=True)
     )
+
+
+def whole_size(mesh: DeviceMesh, placements: Sequence[Any], shape: Sequence[int]) -> list[int]:
+    """Return the size of the whole of which each process has an equal part of a shape."""
+    check(mesh)
+    devices = jax.devices()
+    owners = np.vectorize(lambda rank: devices[rank].process_index)(mesh.root_ranks)
+    size = list(shape)
+    for dim, placement in zip(mesh.dims, placements, strict=True):
+        if isinstance(placement, Shard):
+            line = np.moveaxis(owners, dim, 0).reshape(owners.shape[dim], -1)[:, 0]
+            size[placement.dim] *= len(np.unique(line))
+    return size
+
+
+def sum_processes(array: Any, mesh: DeviceMesh, reduction: str) -> Any:
+    """Return the arrays of all processes combined, in each."""
+    if jax.process_count() == 1:
+        return array
+    found = multihost_utils.process_allgather(array)
+    combine = {"sum": found.sum, "avg": found.mean, "max": found.max, "min": found.min, "product": found.prod}[
+        reduction
+    ]
+    return jax.device_put(np.asarray(combine(0), array.dtype))
 
 
 def from_local(

@@ -32,7 +32,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 import dispatch_core as dc
 from dispatch_aten.placements import PlacementError
 
-from . import jax_meshes
+from . import jax_meshes, jax_ranks
 
 #: Factories, which take a device.
 FACTORIES: Final = ("full", "empty.memory_format", "prims::device_put")
@@ -252,9 +252,9 @@ def _with_auto_axes(place: NamedSharding) -> NamedSharding:
 
 
 def explain(name: str, error: Exception, arrays: Iterable[Any]) -> Exception | None:
-    """Return an error of ours for one of JAX's about arrays on other devices; None for any other."""
+    """Return an error of ours for one of JAX's about arrays on other devices, or about a rank that is gone, else None."""
     if not _APART.search(str(error)):
-        return None
+        return jax_ranks.explain(name, error)
     places = list(dict.fromkeys(_describe(each) for each in arrays if isinstance(each, jax.Array) and place_of(each)))
     if len(places) < 2:
         return None

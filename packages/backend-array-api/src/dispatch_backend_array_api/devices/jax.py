@@ -13,7 +13,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_core.planning import note_placing
 
-from .. import jax_meshes, jax_places, jax_random
+from .. import jax_meshes, jax_places, jax_random, jax_ranks
 from ..backend import ArrayAPIBackend, array_api_backend
 from ..error_words import ErrorWords
 from ..jax_kernels import KERNELS, assign
@@ -44,6 +44,7 @@ class JaxBackend(ArrayAPIBackend):
     def dispatch_register(self, registry: dc.Registry) -> None:
         """Register the kernels; those that keep an array's place where there is more than one device."""
         super().dispatch_register(registry)
+        jax_ranks.start()
         if jax_places.several():
             note_placing(dc.device_key("jax"), jax_places.lies_first)
 

@@ -48,7 +48,7 @@ GROUPS: Final = {
     ),
     "placements": (
         ("check", "count", "find", "from_local", "meet", "parts", "place", "process", "to_local"),
-        ("fill",),
+        ("fill", "sum_processes", "whole_size"),
     ),
 }
 #: Parts that are no functions and no groups of functions.
@@ -112,6 +112,8 @@ class DeviceInterface:
       gives the offsets and arrays of the parts that this process writes to a checkpoint: all processes together write each
       element once. ``fill(mesh, placements, shape, read)``, which may be left out, returns an array that lies so, of the
       numbers that ``read(offsets, shape)`` gives as NumPy's for each part that this process has.
+      ``whole_size(mesh, placements, shape)`` is the size of the whole where each process has a part of a shape, and
+      ``sum_processes(array, mesh, reduction)`` combines arrays of all processes; without them a process group is needed.
     * ``functions``: a mapping of names to functions of the device's own, which frontends hand on beside theirs.
 
     Raises ``ArgumentError`` where a part is not a function, or an object lacks one of its functions.

@@ -21,9 +21,11 @@ from dispatch_aten.placements import (
     placement_of,
 )
 from dispatch_aten.placements.operators import without_partial
+from dispatch_core.frontends import materialize, to_data
+from dispatch_core.runtime import find_interface
 
 from ...history.grad_mode import no_grad
-from ...tensors.tensor import Tensor
+from ...tensors.tensor import Tensor, frontend
 from .. import placed  # noqa: F401  # importing it lets tensors be parts of others
 from ..device_mesh import DeviceMesh, as_device_mesh, current_mesh, has_devices
 from ..placed.tensor import Spec, wrap_part
@@ -79,7 +81,7 @@ class DTensor(metaclass=_Placed):
         size = list(found.shape if shape is None else shape)
         if has_devices(mesh.device_type):
             if (partial := next((each for each in chosen if isinstance(each, Partial)), None)) is not None:
-                found = _sum_processes(found, partial)
+                found = _sum_processes(found, mesh, partial)
                 chosen = without_partial(chosen)
             if shape is None:
                 size = _size_of_processes(mesh, chosen, size)
@@ -106,22 +108,30 @@ def _take_part(tensor: Tensor, mesh: DeviceMesh, placements: Any, size: list[int
     return made
 
 
-def _sum_processes(tensor: Tensor, partial: Partial) -> Tensor:
+def _sum_processes(tensor: Tensor, mesh: DeviceMesh, partial: Partial) -> Tensor:
     """Return the tensors of all processes combined; of one it is the tensor."""
     from ..collectives import all_reduce
     from ..process_groups import is_group
 
-    if not is_group():
+    if is_group():
+        made = tensor.clone()
+        all_reduce(made, partial.reduce_op)
+        return made
+    engine = find_interface(mesh.device_type).placements
+    if engine.process()[1] == 1 or not hasattr(engine, "sum_processes"):
         return tensor
-    made = tensor.clone()
-    all_reduce(made, partial.reduce_op)
-    return made
+    found: Tensor = frontend.wrap(engine.sum_processes(to_data(materialize(tensor.detach())), mesh, partial.reduce_op))
+    return found
 
 
 def _size_of_processes(mesh: DeviceMesh, placements: Sequence[Placement], size: list[int]) -> list[int]:
     """Return the size of a whole of which each process has an equal part."""
     from ..process_groups import get_world_size, is_group
 
+    engine = find_interface(mesh.device_type).placements
+    if hasattr(engine, "whole_size"):
+        found: list[int] = engine.whole_size(mesh, placements, size)
+        return found
     cut = next((each.dim for each in placements if isinstance(each, Shard)), None)
     if cut is not None and is_group():
         size[cut] *= get_world_size()
