@@ -100,6 +100,14 @@ class DeviceMesh(Mesh):
         """Return the groups of the processes along each dimension."""
         return [self.get_group(dim) for dim in range(self.ndim)]
 
+    def _flatten(self, mesh_dim_name: str | None = None) -> Self:
+        """Return the mesh of the same devices in one dimension, whose name is made of those here, joined by ``_``.
+
+        Tensors of the two do not meet in one call; raises ``PlacementError`` for a part of a mesh with several rows.
+        """
+        name = mesh_dim_name or "_".join(self.mesh_dim_names or [f"dim{dim}" for dim in range(self.ndim)])
+        return type(self)(self.device_type, self.ranks.reshape(-1), mesh_dim_names=(name,))
+
     @classmethod
     def from_group(
         cls, group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: Sequence[str] | None = None

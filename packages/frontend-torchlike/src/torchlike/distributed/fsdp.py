@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import dispatch_core as dc
@@ -67,6 +68,9 @@ class FSDPModule:
     """The methods of a module that `fully_shard` has taken (source: ``torch.distributed.fsdp.FSDPModule``)."""
 
     _fsdp: _ShardedParameters
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _make_sharded, (type(self).__mro__[2],), self.__dict__
 
     def unshard(self, async_op: bool = False) -> None:
         """Gather the module's own parameters, until `reshard`."""
@@ -257,20 +261,44 @@ def _shard(
             continue
         lies = _cut(parameter, mesh) if chosen is None else chosen
         place_parameter(owner, name, mesh, [Replicate()] * (mesh.ndim - 1) + [lies], made=made)
-    module.__class__ = type(f"FSDP{type(module).__name__}", (FSDPModule, type(module)), {"__module__": __name__})
+    module.__class__ = _class_for(type(module))
     state = module._fsdp = _ShardedParameters(module, owners, mesh, policy, before)
     if state.is_placed and policy.param_dtype is policy.output_dtype is None:
         return
     state.reshards = not state.is_placed and mesh.size() > 1 and (reshards is None or bool(reshards))
+    module.register_forward_pre_hook(dc.capture.traceable(_Before(state)), with_kwargs=True)
+    module.register_forward_hook(dc.capture.traceable(_After(state)), always_call=True)
 
-    def begin(module: Module, args: Any, kwargs: Any) -> Any:
-        return state.before(module, args, kwargs)
 
-    def finish(module: Module, args: Any, outputs: Any) -> Any:
-        return state.after(module, args, outputs)
+class _Before:
+    """The hook before a module's ``forward``, which a copy of the module and a pickle have with its parameters."""
 
-    module.register_forward_pre_hook(dc.capture.traceable(begin), with_kwargs=True)
-    module.register_forward_hook(dc.capture.traceable(finish), always_call=True)
+    def __init__(self, state: _ShardedParameters) -> None:
+        self._state = state
+
+    def __call__(self, module: Module, args: Any, kwargs: Any) -> Any:
+        return self._state.before(module, args, kwargs)
+
+
+class _After:
+    """The hook after it."""
+
+    def __init__(self, state: _ShardedParameters) -> None:
+        self._state = state
+
+    def __call__(self, module: Module, args: Any, outputs: Any) -> Any:
+        return self._state.after(module, args, outputs)
+
+
+@cache
+def _class_for(kind: type[Module]) -> type[Module]:
+    """Return the class of modules of a class that are sharded."""
+    return type(f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": __name__})
+
+
+def _make_sharded(kind: type[Module]) -> Module:
+    """Return a bare module of a sharded class, to which a copy or a pickle gives its attributes."""
+    return object.__new__(_class_for(kind))
 
 
 def _own_parameters(module: Module, mesh: DeviceMesh) -> Iterator[tuple[Module, str]]:

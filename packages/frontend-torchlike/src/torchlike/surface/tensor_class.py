@@ -51,6 +51,11 @@ def _tolist(self: Tensor) -> Any:
     """Return the elements as nested lists of Python's numbers (source: ``torch.Tensor.tolist``)."""
     if type(self) is not Tensor:
         refuse_wrapper(self, ".tolist()")
+    if hasattr(self._dispatch_data, "placements"):  # a record's, of one part
+        raise RuntimeError(
+            ".tolist() is not supported for a tensor on a mesh of processes, of which this one has a part\n"
+            "Hint: full_tensor().tolist() has all elements"
+        )
     return read_printable(self).tolist()
 
 

@@ -115,7 +115,9 @@ def _mean(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
 
 def _embed(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     """Return rows of a table that is cut at its rows: each process gives those that it has, which are summed."""
-    weight, indices = values[0]._dispatch_data, record_of(values[1])
+    weight, indices = record_of(values[0]), record_of(values[1])
+    if weight is None:
+        return run(operator, values)  # which refuses an ordinary table beside placed indices
     spec = weight.spec
     cut = [each.is_shard(0) and count > 1 for each, count in zip(spec.placements, spec.mesh.shape, strict=True)]
     if indices is None or not any(cut) or any(each.is_partial() for each in spec.placements):

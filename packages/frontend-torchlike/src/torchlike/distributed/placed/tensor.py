@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, NoReturn, Self
 
 import dispatch_core as dc
 from dispatch_aten.placements import DeviceMesh, Partial, Placement, PlacementError, Replicate, Shard, split
@@ -182,6 +182,13 @@ class PlacedPart(PlacedData, LayoutData):
     def make_empty(self, device: Any) -> Tensor:
         """Return an empty tensor that lies so, whose parts are on a device: the operator would make a whole one there."""
         return wrap_part(FUNCTIONS["empty_like"](self.local, device=device), self.spec)
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise the error for a question that a part does not answer."""
+        raise TypeError(
+            f"{what} is not supported for a tensor on a mesh of processes, of which this one has a part\n"
+            f"Hint: {self.densified_by} makes an ordinary tensor, and to_local() one of this process's part"
+        )
 
     def leave_gradient(self, gradient: Tensor) -> Tensor:
         """Return a gradient that lies as the tensor does, and as a whole where that is to be combined."""

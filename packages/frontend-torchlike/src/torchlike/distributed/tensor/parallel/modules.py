@@ -11,7 +11,7 @@ from dispatch_aten.placements import PlacementError
 
 from ....nn.modules.module import Module
 from ...device_mesh import current_mesh
-from .styles import ParallelStyle
+from .styles import ParallelStyle, naming
 
 __all__ = ["parallelize_module"]
 
@@ -50,8 +50,9 @@ def parallelize_module(
         found = _find(module, pattern)
         if not found:
             warnings.warn(f"parallelize_module: no submodule has the name {pattern!r}", UserWarning, stacklevel=2)
-        for each in found:
-            style.with_source(src_data_rank).apply(each, mesh)
+        for path, each in found:
+            with naming(each, path):
+                style.with_source(src_data_rank, path).apply(each, mesh)
     _tie(module, before)
     return module
 
@@ -68,9 +69,14 @@ def _tie(module: Module, before: dict[tuple[Module, str], Any]) -> None:
             owner.register_parameter(name, made[parameter])
 
 
-def _find(module: Module, pattern: str) -> list[Module]:
-    """Return the submodules whose path fits a pattern, part by part."""
-    found = [module]
+def _find(module: Module, pattern: str) -> list[tuple[str, Module]]:
+    """Return the submodules whose path fits a pattern, part by part, with it."""
+    found = [("", module)]
     for part in pattern.split(".") if pattern else ():
-        found = [child for each in found for name, child in each.named_children() if fnmatch(name, part)]
+        found = [
+            (f"{path}.{name}" if path else name, child)
+            for path, each in found
+            for name, child in each.named_children()
+            if fnmatch(name, part)
+        ]
     return found

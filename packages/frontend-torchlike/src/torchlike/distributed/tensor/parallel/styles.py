@@ -47,10 +47,12 @@ class ParallelStyle(ABC):
     """How a module is cut over a mesh (source: ``torch.distributed.tensor.parallel.ParallelStyle``)."""
 
     src_data_rank: int | None = 0
+    #: The name of the module that it is applied to, for errors.
+    _path: str = ""
 
-    def with_source(self, src_data_rank: int | None) -> Self:
-        """Return the style for parameters whose numbers are those of a rank."""
-        self.src_data_rank = src_data_rank
+    def with_source(self, src_data_rank: int | None, path: str = "") -> Self:
+        """Return the style for parameters whose numbers are those of a rank, of a module by its name."""
+        self.src_data_rank, self._path = src_data_rank, path
         return self
 
     @abstractmethod
@@ -104,10 +106,29 @@ def _pass(value: Any, mesh: DeviceMesh, layout: Any, wanted: Any, *, local: bool
     return _leave(_move(_enter(value, mesh, layout), mesh, wanted), mesh, local=local)
 
 
-def _hook(module: Module, before: Callable[..., Any], after: Callable[..., Any]) -> Module:
+@contextmanager
+def naming(module: Module, path: str = "") -> Iterator[None]:
+    """Name the module in errors about placements."""
+    try:
+        yield
+    except PlacementError as error:
+        where = f"{path!r}, {type(module).__name__}" if path else type(module).__name__
+        raise PlacementError(f"in the module {where}: {error}") from error
+
+
+def _hook(module: Module, before: Callable[..., Any], after: Callable[..., Any], path: str) -> Module:
     """Register hooks that call nothing but operators, and return the module."""
-    module.register_forward_pre_hook(dc.capture.traceable(before))
-    module.register_forward_hook(dc.capture.traceable(after))
+
+    def enter(*args: Any) -> Any:
+        with naming(module, path):
+            return before(*args)
+
+    def leave(*args: Any) -> Any:
+        with naming(module, path):
+            return after(*args)
+
+    module.register_forward_pre_hook(dc.capture.traceable(enter))
+    module.register_forward_hook(dc.capture.traceable(leave))
     return module
 
 
@@ -138,7 +159,7 @@ class _LayerStyle(ParallelStyle):
         def after(mod: Module, inputs: Any, outputs: Any) -> Any:
             return _leave(_move(outputs, device_mesh, self.output_layouts[0]), device_mesh, local=self.use_local_output)
 
-        return _hook(module, before, after)
+        return _hook(module, before, after, self._path)
 
     def __repr__(self) -> str:
         return (
@@ -199,7 +220,7 @@ class SequenceParallel(ParallelStyle):
         def after(mod: Module, inputs: Any, outputs: Any) -> Any:
             return _leave(outputs, device_mesh, local=self.use_local_output)
 
-        return _hook(module, before, after)
+        return _hook(module, before, after, self._path)
 
     def __repr__(self) -> str:
         return (
