@@ -109,3 +109,37 @@ def test_an_object_gives_its_state_and_takes_it(tmp_path):
     other = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
     checkpoint.load({"net": other}, checkpoint_id=tmp_path / "one")
     assert torchlike.equal(other[2].weight, net[2].weight)
+
+
+def test_names_that_a_checkpoint_has_not_may_be_left(tmp_path):
+    checkpoint.save({"a": torchlike.ones(2), "n": 3}, checkpoint_id=tmp_path / "one")
+    state = {"a": torchlike.zeros(2), "b": torchlike.zeros(1), "m": 5, "n": 0}
+    with pytest.raises(checkpoint.CheckpointException, match="it has no tensor 'b'"):
+        checkpoint.load(state, checkpoint_id=tmp_path / "one")
+    checkpoint.load(
+        state, checkpoint_id=tmp_path / "one", planner=checkpoint.DefaultLoadPlanner(allow_partial_load=True)
+    )
+    assert (state["a"].tolist(), state["b"].tolist(), state["m"], state["n"]) == ([1, 1], [0], 5, 3)
+
+
+def test_a_reader_tells_what_a_checkpoint_has(tmp_path):
+    writer = checkpoint.FileSystemWriter(tmp_path / "one")
+    checkpoint.save({"a": torchlike.ones(2, 3), "n": 3}, storage_writer=writer, planner=checkpoint.DefaultSavePlanner())
+    found = checkpoint.FileSystemReader(tmp_path / "one").read_metadata().state_dict_metadata
+    assert (found["a"].size, found["a"].properties.dtype) == ((2, 3), torchlike.float32)
+    assert [(each.offsets, each.sizes) for each in found["a"].chunks] == [((0, 0), (2, 3))]
+    assert isinstance(found["n"], checkpoint.BytesStorageMetadata)
+
+
+def test_planners_of_a_program_are_refused(tmp_path):
+    class Own(checkpoint.DefaultSavePlanner):
+        pass
+
+    with pytest.raises(NotImplementedError, match="a planner of class Own"):
+        checkpoint.save({}, checkpoint_id=tmp_path / "one", planner=Own())
+    assert not (tmp_path / "one").exists()
+
+
+def test_objects_with_a_state_are_known():
+    assert isinstance(nn.Linear(1, 1), checkpoint.stateful.Stateful)
+    assert not isinstance({}, checkpoint.stateful.Stateful)

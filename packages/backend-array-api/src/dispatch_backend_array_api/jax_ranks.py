@@ -86,7 +86,7 @@ def _connect() -> None:
         host = str(global_state.coordinator_address).rpartition(":")[0].strip("[]")
         server = socket.create_server((host, 0))
         client.key_value_set(_KEY, f"{host} {server.getsockname()[1]}")
-        threading.Thread(target=_serve, args=(server, total - 1, _ends), daemon=True, name="ranks").start()
+        threading.Thread(target=_serve, args=(server, total - 1), daemon=True, name="ranks").start()
     else:
         host, port = client.blocking_key_value_get(_KEY, _MILLISECONDS).split()
         end = socket.create_connection((host, int(port)), timeout=PATIENCE)
@@ -128,22 +128,22 @@ def _receive(end: socket.socket) -> int | None:
     return None
 
 
-def _serve(server: socket.socket, count: int, ends: list[socket.socket]) -> None:
+def _serve(server: socket.socket, count: int) -> None:
     """Wait for the other processes, and hand on the numbers of those that are gone."""
     with server, DefaultSelector() as selector:
         for _ in range(count):
-            end, _ = server.accept()
-            ends.append(end)
-            selector.register(end, EVENT_READ, _receive(end))
+            made, _ = server.accept()
+            _ends.append(made)
+            selector.register(made, EVENT_READ, _receive(made))
         while selector.get_map():
             for key, _ in selector.select():
                 end: Any = key.fileobj
                 selector.unregister(end)
-                ends.remove(end)
+                _ends.remove(end)
                 found = _receive(end)
                 end.close()
                 if found is None and key.data is not None:
-                    for each in ends:
+                    for each in [*_ends]:
                         with suppress(OSError):
                             each.sendall(key.data.to_bytes(_BYTES))
                     _note(key.data)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import torchlike
+from torchlike import nn
 from torchlike.distributed import tensor as placed
 from torchlike.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, init_device_mesh
+from torchlike.distributed.tensor.parallel import ColwiseParallel, SequenceParallel, parallelize_module
 
 PLACEMENTS = [
     [Shard(0), Replicate()],
@@ -109,3 +111,12 @@ def test_meshes_are_equal_by_what_they_are(grid):
     assert grid != init_device_mesh("jax", (2, 4), mesh_dim_names=("model", "data"))
     assert (grid.mesh.tolist(), grid.ndim, grid.device_type) == ([[0, 1, 2, 3], [4, 5, 6, 7]], 2, "jax")
     assert repr(grid) == "DeviceMesh((data=2, model=4), 'jax')"
+
+
+def test_a_style_that_does_not_fit_names_the_module(line):
+    net = nn.Sequential(nn.LayerNorm(3), nn.Linear(3, 3)).to("jax")
+    with pytest.raises(ValueError, match=r"in the module '1', Linear: dimension 0 of size 3 cannot be cut"):
+        parallelize_module(net, line, {"1": ColwiseParallel()})
+    parallelize_module(net, line, {"0": SequenceParallel()})
+    with pytest.raises(ValueError, match=r"in the module '0', LayerNorm: dimension 1 of size 3 cannot be cut"):
+        net(torchlike.ones(2, 3, 3, device="jax"))

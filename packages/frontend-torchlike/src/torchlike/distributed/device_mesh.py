@@ -101,9 +101,9 @@ class DeviceMesh(Mesh):
         return [self.get_group(dim) for dim in range(self.ndim)]
 
     def _flatten(self, mesh_dim_name: str | None = None) -> Self:
-        """Return the mesh of the same devices in one dimension, whose name is made of those here, joined by ``_``.
+        """Return the mesh of the same devices in one dimension, by default with the names here, joined by ``_``.
 
-        Tensors of the two do not meet in one call; raises ``PlacementError`` for a part of a mesh with several rows.
+        It is a mesh of its own: tensors of the two do not meet in one call, and on cpu and npu all processes call this.
         """
         name = mesh_dim_name or "_".join(self.mesh_dim_names or [f"dim{dim}" for dim in range(self.ndim)])
         return type(self)(self.device_type, self.ranks.reshape(-1), mesh_dim_names=(name,))

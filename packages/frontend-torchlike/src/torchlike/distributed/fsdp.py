@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.placements import Partial, Placement, PlacementError, Replicate, Shard, placement_of
@@ -36,6 +35,7 @@ from .tensor.modules import Made, place_parameter
 __all__ = [
     "CPUOffloadPolicy",
     "FSDPModule",
+    "FullyShardedDataParallel",
     "MixedPrecisionPolicy",
     "OffloadPolicy",
     "fully_shard",
@@ -93,6 +93,17 @@ class FSDPModule:
         for each in self.modules() if recurse else (self,):  # type: ignore[attr-defined]
             if isinstance(each, FSDPModule):
                 each._fsdp.reshards = reshard_after_forward
+
+
+class FullyShardedDataParallel:
+    """The older form, which wraps a module: refused with ``NotImplementedError``, since `fully_shard` is there."""
+
+    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(
+            "FullyShardedDataParallel: modules are not wrapped here\n"
+            "Hint: fully_shard(module, mesh=mesh) cuts the module itself, its submodules before it; mp_policy is its"
+            " mixed precision, and torch.distributed.checkpoint.state_dict gives its state"
+        )
 
 
 class _ShardedParameters:
@@ -290,10 +301,17 @@ class _After:
         return self._state.after(module, args, outputs)
 
 
-@cache
+#: Classes of modules → those of the sharded ones.
+_classes: Final[dict[Any, type[Module]]] = {}
+
+
 def _class_for(kind: type[Module]) -> type[Module]:
     """Return the class of modules of a class that are sharded."""
-    return type(f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": __name__})
+    found = _classes.get(kind)
+    if found is None:
+        made = type(f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": __name__})
+        found = _classes.setdefault(kind, made)
+    return found
 
 
 def _make_sharded(kind: type[Module]) -> Module:

@@ -13,9 +13,32 @@
 
 from __future__ import annotations
 
+from . import filesystem, metadata, state_dict, stateful
+from .default_planner import DefaultLoadPlanner, DefaultSavePlanner
 from .errors import CheckpointException
+from .filesystem import FileSystemReader, FileSystemWriter
+from .metadata import BytesStorageMetadata, ChunkStorageMetadata, Metadata, TensorStorageMetadata
+from .planner import LoadPlanner, SavePlanner
 from .reading import load
-from .storage import FileSystemReader, FileSystemWriter
 from .writing import async_save, save
 
-__all__ = ["CheckpointException", "FileSystemReader", "FileSystemWriter", "async_save", "load", "save"]
+__all__ = [
+    "BytesStorageMetadata",
+    "CheckpointException",
+    "ChunkStorageMetadata",
+    "DefaultLoadPlanner",
+    "DefaultSavePlanner",
+    "FileSystemReader",
+    "FileSystemWriter",
+    "LoadPlanner",
+    "Metadata",
+    "SavePlanner",
+    "TensorStorageMetadata",
+    "async_save",
+    "filesystem",
+    "load",
+    "metadata",
+    "save",
+    "state_dict",
+    "stateful",
+]

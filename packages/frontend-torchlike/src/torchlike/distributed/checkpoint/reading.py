@@ -19,10 +19,12 @@ from ...tensors.tensor import Tensor, frontend
 from ..device_mesh import as_device_mesh, has_devices
 from ..placed.tensor import wrap_part
 from ..tensor.dtensor import place
+from .default_planner import DefaultLoadPlanner
 from .errors import CheckpointException
+from .planner import check_planner
 from .storage import INDEX, VALUES, find_folder, flatten, is_stateful
 
-__all__ = ["load"]
+__all__ = ["load", "read_index"]
 
 
 def load(
@@ -37,15 +39,19 @@ def load(
     """Read a checkpoint into ``state_dict``, in place; all processes call this (source: torch's function of that name).
 
     Tensors are written to, and lie as they did; other values are replaced in their containers, and objects get their state
-    by ``load_state_dict``. The mesh may be another one than that which the checkpoint was written on.
+    by ``load_state_dict``. With ``planner=DefaultLoadPlanner(allow_partial_load=True)`` names that the checkpoint does not
+    have stay as they are. The mesh may be another one than that which the checkpoint was written on.
 
     Raises ``CheckpointException`` for a folder that is no checkpoint, for names that it does not have, and for tensors of
     another shape; then nothing has been written to.
     """
+    check_planner("load", planner, DefaultLoadPlanner)
     folder = find_folder("load", checkpoint_id, storage_reader)
-    index, values = _read_index(folder)
+    index, values = read_index(folder)
     states = {key: value.state_dict() if is_stateful(value) else value for key, value in state_dict.items()}
     leaves = [*flatten(states)]
+    if planner is not None and planner.allow_partial_load:
+        leaves = [each for each in leaves if each[0] in (index if isinstance(each[1], Tensor) else values)]
     _check(folder, leaves, index, values)
     reader = _Reader(folder)
     with no_grad():
@@ -61,7 +67,7 @@ def load(
             state_dict[key] = states[key]
 
 
-def _read_index(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def read_index(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the parts of each tensor, and the values."""
     try:
         count = int(json.loads((folder / INDEX).read_text(encoding="utf-8"))["processes"])

@@ -11,7 +11,6 @@ Note [A checkpoint's folder]
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -21,24 +20,10 @@ from dispatch_core.runtime import find_interface
 from ...tensors.tensor import Tensor
 from .errors import CheckpointException
 
-__all__ = ["INDEX", "VALUES", "FileSystemReader", "FileSystemWriter", "Processes", "find_folder", "find_processes"]
+__all__ = ["INDEX", "VALUES", "Processes", "find_folder", "find_processes"]
 
 INDEX: Final = "index.json"
 VALUES: Final = "values.pt"
-
-
-class FileSystemWriter:
-    """A folder that a checkpoint is written to (source: ``torch.distributed.checkpoint.FileSystemWriter``)."""
-
-    def __init__(self, path: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:
-        self.path = Path(path)
-
-
-class FileSystemReader:
-    """A folder that a checkpoint is read from (source: ``torch.distributed.checkpoint.FileSystemReader``)."""
-
-    def __init__(self, path: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:
-        self.path = Path(path)
 
 
 def find_folder(name: str, checkpoint_id: Any, storage: Any) -> Path:

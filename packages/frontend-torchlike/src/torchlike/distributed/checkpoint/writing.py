@@ -20,6 +20,8 @@ from ...history.grad_mode import no_grad
 from ...serialization.entry import save as save_file
 from ...tensors.tensor import Tensor, frontend
 from ..device_mesh import has_devices
+from .default_planner import DefaultSavePlanner
+from .planner import check_planner
 from .storage import INDEX, VALUES, Processes, find_folder, find_processes, flatten, is_stateful
 
 __all__ = ["async_save", "save"]
@@ -43,6 +45,7 @@ def save(
 
     Raises ``CheckpointException`` where no folder is named.
     """
+    check_planner("save", planner, DefaultSavePlanner)
     folder = find_folder("save", checkpoint_id, storage_writer)
     _write(*_collect(state_dict, process_group, no_dist), folder)
 
