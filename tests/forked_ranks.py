@@ -34,6 +34,7 @@ SCENARIOS = {
     programs.record_calls: (2, {}),
     programs.asynchronous: (2, {}),
     placed_programs.train: (2, {}),
+    placed_programs.networks: (2, {}),
     failures.another_shape: (2, {}),
     failures.another_dtype: (2, {}),
     failures.another_function: (2, {}),

@@ -374,7 +374,7 @@ class Recorder:
         self.has_strides = any(each.strides is not None for each in owners.KEY_TYPES.get(key, ()))
         int_values = _find_int_values(signature, key)
         self.step = step_type(entry, mask, signature.writes, int_values, device=key, index=made.index)
-        self.never_recorded = never_recorded or _reason_never_recorded(signature)
+        self.never_recorded = never_recorded or _reason_never_recorded(entry, signature)
         if not all(each.is_described for each in owners.KEY_TYPES.get(key, ())):
             self.never_recorded = self.never_recorded or "arrays without shape and dtype"
         self.meta: Any = None
@@ -552,9 +552,9 @@ def _find_int_values(signature: CallSignature, key: DispatchKey) -> tuple[int, .
     return tuple([index for index, each in enumerate(signature.parameters) if each.type == "Scalar" and each.required])
 
 
-def _reason_never_recorded(signature: CallSignature) -> str:
+def _reason_never_recorded(entry: Any, signature: CallSignature) -> str:
     """Return why calls of an operator are never recorded, or ""."""
-    if not signature.results and not signature.writes:
+    if not signature.results and not signature.writes and EXCHANGES not in entry.tags:
         return "no result"
     if any(result.kind == "other" for result in signature.results):
         return HOST_READ

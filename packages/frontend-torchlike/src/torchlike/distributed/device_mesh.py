@@ -86,15 +86,12 @@ class DeviceMesh(Mesh):
             )
         if has_devices(self.device_type):
             raise PlacementError(f"{self} has devices of this process, and no groups of processes")
-        if not is_group():
-            if self.root_ranks.size > 1:
-                raise NoProcessGroupError(
-                    "get_group",
-                    f"the processes of {self} have no group: none was made, or destroy_process_group has given it back",
-                    "init_process_group() makes one, in all of them",
-                )
+        if not is_group() and self.root_ranks.size == 1:
             init_process_group(rank=0, world_size=1)
-        return _groups_of(self.root)[self.dims[self.dim_of(0 if mesh_dim is None else mesh_dim)]]
+        found = _groups_of(self.root)[self.dims[self.dim_of(0 if mesh_dim is None else mesh_dim)]]
+        if found is None:
+            raise PlacementError(f"this process, rank {self.get_rank()}, is not of {self}")
+        return found
 
     def get_all_groups(self) -> list[Any]:
         """Return the groups of the processes along each dimension."""
@@ -191,6 +188,12 @@ def _join(ranks: Any) -> int:
 
 def _groups_of(root: Mesh) -> list[Any]:
     """Return the group of this process along each dimension of a mesh; another ``init_process_group`` has others."""
+    if not is_group():
+        raise NoProcessGroupError(
+            "get_group",
+            f"the processes of {root} have no group: none was made, or destroy_process_group has given it back",
+            "init_process_group() makes one, in all of them",
+        )
     known = _made.setdefault(default_group("get_group"), {})
     if root not in known:
         known[root] = _make_groups(root)

@@ -24,6 +24,7 @@ from dispatch_core.runtime import find_interface
 
 from ..autograd.graph import saved_tensors_hooks
 from ..history.grad_mode import no_grad
+from ..nn.modules.container import ModuleDict, ModuleList
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ..tensors.tensor import Tensor
@@ -68,6 +69,10 @@ class FSDPModule:
     """The methods of a module that `fully_shard` has taken (source: ``torch.distributed.fsdp.FSDPModule``)."""
 
     _fsdp: _ShardedParameters
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a module of the class that was taken: part of a ``Sequential`` is one that nothing has taken."""
+        return cls.__mro__[2](*args, **kwargs) if args or kwargs else super().__new__(cls)  # copies make it without
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _make_sharded, (type(self).__mro__[2],), self.__dict__
@@ -254,6 +259,8 @@ def _shard(
 ) -> None:
     if isinstance(module, FSDPModule):
         raise PlacementError("fully_shard has taken this module already")
+    if isinstance(module, (ModuleList, ModuleDict)):
+        raise ValueError(f"fully_shard does not support containers that do not implement forward: {module}")
     made: Made = {}
     owners = [
         (owner, name) for owner, name in _own_parameters(module, mesh) if id(owner._parameters[name]) not in ignored

@@ -59,6 +59,7 @@ REAL: Final = {
     "torch.serialization._is_path": "torchlike.serialization.torch_files.restoring:is_path",
     "torch.serialization._is_zipfile": "torchlike.serialization.torch_files.restoring:is_zipfile",
     "torch._C.Size": "torchlike:Size",
+    "torch.distributed.distributed_c10d._get_default_group": "torchlike.distributed.process_groups:get_default_group",
     "torch._C._get_tracing_state": "torchlike.jit:_get_tracing_state",
     "torch._C._nn": "torchlike.nn.native",
     "torch._C.TensorBase": "torchlike:Tensor",

@@ -9,6 +9,7 @@ from time import monotonic, sleep
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core.runtime import run_at_once
 from dispatch_core.tools import find_interface
 
 from .errors import CollectiveError
@@ -138,8 +139,14 @@ def connection_of(group: ProcessGroup, device: dc.Device) -> tuple[Any, Any]:
 
 
 def barrier(group: ProcessGroup) -> None:
-    """Wait until all ranks have come here; work that devices do for the group later waits for that of all ranks."""
-    group.meet("barrier")
-    for engine, connection in [*(group._connections or {}).values()]:
-        if hasattr(engine, "barrier"):
-            engine.barrier(connection)
+    """Wait until all ranks have come here; work that devices do for the group later waits for that of all ranks.
+
+    Recorded calls run before. Raises ``CaptureError`` in a captured function: a replay would not wait.
+    """
+    if group.store is None:
+        return
+    with run_at_once("barrier"):
+        group.meet("barrier")
+        for engine, connection in [*(group._connections or {}).values()]:
+            if hasattr(engine, "barrier"):
+                engine.barrier(connection)

@@ -8,7 +8,7 @@ Note [Collectives in pipelines]
     A pipeline leaves out calls of which nothing is read, and each process may read something else; a collective that one
     process leaves out would never end in the others. So recorded calls run first, and then the collective, at once. A
     captured function runs as a whole, in each process: it records them, by the tag ``exchanges``, leaves none out and keeps
-    their order. It refuses ``send``, which has no result, and results by ``out=``.
+    their order.
 """
 
 from __future__ import annotations
