@@ -77,8 +77,6 @@ if TYPE_CHECKING:
     from .process_groups import (
         destroy_process_group,
         get_backend,
-        get_global_rank,
-        get_group_rank,
         get_process_group_ranks,
         get_rank,
         get_world_size,

@@ -31,8 +31,6 @@ __all__ = [
     "find_problem",
     "find_ranks",
     "get_backend",
-    "get_global_rank",
-    "get_group_rank",
     "get_process_group_ranks",
     "get_rank",
     "get_world_size",
@@ -239,22 +237,6 @@ def get_backend(group: Any = None) -> str:
 def get_process_group_ranks(group: Any = None) -> list[int]:
     """Return the numbers that the ranks of a group have among all processes."""
     return list(find_ranks(find_group("get_process_group_ranks", group)))
-
-
-def get_global_rank(group: Any, group_rank: int) -> int:
-    """Return the number among all processes of a group's rank. Raises ``ValueError`` for one that it has not."""
-    ranks = find_ranks(find_group("get_global_rank", group))
-    if not 0 <= group_rank < len(ranks):
-        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
-    return ranks[group_rank]
-
-
-def get_group_rank(group: Any, global_rank: int) -> int:
-    """Return the rank in a group of a process by its number among all. Raises ``ValueError`` for one that is not of it."""
-    ranks = find_ranks(find_group("get_group_rank", group))
-    if global_rank not in ranks:
-        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
-    return ranks.index(global_rank)
 
 
 def get_default_group() -> ProcessGroup:
