@@ -50,7 +50,7 @@ def test_a_store_waits_for_keys_and_workers(store):
 
 def test_a_store_answers_in_time_or_says_so(store):
     before = time.monotonic()
-    with pytest.raises(StoreTimeoutError, match=r"0\.3 s were over before 'x' is set, in the store at 127"):
+    with pytest.raises(StoreTimeoutError, match=r"timeout of 0\.3 s was over before 'x' is set, in the store at 127"):
         store.get("x", 0.3)
     with pytest.raises(TimeoutError, match="'x', 'y' are set"):
         store.wait(["x", "y"], timedelta(seconds=0.1))

@@ -134,7 +134,7 @@ def wait_for(group: ProcessGroup, is_done: Callable[[], bool], what: str) -> Non
                 raise RankLostError(lost, f"{what} of group {group.name!r} waits for it")
         if now > deadline:
             raise CollectiveError(
-                f"{what} of group {group.name!r} was not done within {group.timeout:g} s",
+                f"{what} of group {group.name!r} was not done within the timeout of {group.timeout:g} s",
                 hint="another rank is late, or calls something else; init_process_group(timeout=...) is the limit",
             )
         sleep(pause)

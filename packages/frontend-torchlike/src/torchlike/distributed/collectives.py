@@ -10,12 +10,14 @@ from functools import partial
 from typing import Any
 
 import dispatch_core as dc
-from dispatch_aten.collectives import ProcessGroup, after
+from dispatch_aten.collectives import after
 from dispatch_aten.collectives import barrier as meet
 
 from ..history.grad_mode import no_grad
-from .errors import NoProcessGroupError
+from .errors import NoProcessGroupError, for_members
+from .group_class import ProcessGroup
 from .process_groups import find_group, find_ranks
+from .sparse_sums import sum_sparse
 from .work import Work, start
 
 __all__ = [
@@ -50,13 +52,25 @@ def find_position(name: str, group: ProcessGroup, rank: int | None, group_rank: 
     return ranks.index(rank)
 
 
+@for_members
 def all_reduce(tensor: Any, op: str = "sum", group: Any = None, async_op: bool = False) -> Work | None:
-    """Combine the tensors of all ranks, in place."""
+    """Combine the tensors of all ranks, in place; sparse ones by their sum."""
     found = find_group("all_reduce", group)
+    if getattr(tensor, "is_sparse", False):
+        return _sum_sparse(tensor, op, found, async_op)
     with no_grad():
         return start(found, [tensor], lambda: _operators.all_reduce_(tensor, op, found), is_async=async_op)
 
 
+def _sum_sparse(tensor: Any, op: str, group: ProcessGroup, is_async: bool) -> Work | None:
+    if op != "sum":
+        raise NoProcessGroupError("all_reduce", f"sparse tensors have no reduction {op!r}", "sum is one")
+    with no_grad():
+        tensor.copy_(sum_sparse(tensor, group))
+    return Work([tensor]) if is_async else None
+
+
+@for_members
 def reduce(
     tensor: Any,
     dst: int | None = None,
@@ -78,6 +92,7 @@ def reduce(
         return start(found, [tensor], run, is_async=async_op)
 
 
+@for_members
 def broadcast(
     tensor: Any, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
@@ -88,6 +103,7 @@ def broadcast(
         return start(found, [tensor], lambda: _operators.broadcast_(tensor, root, found), is_async=async_op)
 
 
+@for_members
 def all_gather_into_tensor(
     output_tensor: Any, input_tensor: Any, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -102,6 +118,7 @@ def all_gather_into_tensor(
         )
 
 
+@for_members
 def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async_op: bool = False) -> Work | None:
     """Write the tensors of all ranks into those of a list, which have one shape."""
     found = find_group("all_gather", group)
@@ -119,6 +136,7 @@ def all_gather(tensor_list: Sequence[Any], tensor: Any, group: Any = None, async
         return start(found, [*tensor_list, tensor], run, is_async=async_op)
 
 
+@for_members
 def reduce_scatter_tensor(
     output: Any, input: Any, op: str = "sum", group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -133,6 +151,7 @@ def reduce_scatter_tensor(
         )
 
 
+@for_members
 def reduce_scatter(
     output: Any, input_list: Sequence[Any], op: str = "sum", group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -151,6 +170,7 @@ def reduce_scatter(
         return start(found, [output, *input_list], run, is_async=async_op)
 
 
+@for_members
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
     """Wait until all ranks have come here."""
     meet(find_group("barrier", group))
@@ -202,6 +222,7 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
     return [] if work is None else [work]
 
 
+@for_members
 def isend(
     tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
@@ -209,6 +230,7 @@ def isend(
     return batch_isend_irecv([P2POp(isend, tensor, dst, group, tag, group_dst)])[0]
 
 
+@for_members
 def irecv(
     tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
 ) -> Work | None:
@@ -216,6 +238,7 @@ def irecv(
     return batch_isend_irecv([P2POp(irecv, tensor, src, group, tag, group_src)])[0]
 
 
+@for_members
 def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
     """Send a tensor to a rank, which receives it."""
     found = find_group("send", group)
@@ -223,6 +246,7 @@ def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0, g
         _operators.send(tensor, find_position("send", found, dst, group_dst), found)
 
 
+@for_members
 def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
     """Receive a tensor of a rank, in place; return the rank."""
     found = find_group("recv", group)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["NoProcessGroupError"]
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+__all__ = ["NoProcessGroupError", "NotInGroupError", "for_members"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class NoProcessGroupError(RuntimeError, ValueError):
@@ -18,3 +26,26 @@ class NoProcessGroupError(RuntimeError, ValueError):
 
 
 NoProcessGroupError.__module__ = "torchlike.distributed"
+
+
+class NotInGroupError(NoProcessGroupError):
+    """A question about a group that this process is not in."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            name, "Invalid process group specified: this process is not in it", "ask where get_rank(group) is not -1"
+        )
+
+
+def for_members(function: Callable[_P, _T]) -> Callable[_P, _T | None]:
+    """Return a function that warns and returns None in a process that is not in the group, as torch's do."""
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T | None:
+        try:
+            return function(*args, **kwargs)
+        except NotInGroupError as error:
+            warnings.warn(f"Running {function.__name__} on a process that is not in the group: {error}", stacklevel=2)
+            return None
+
+    return call

@@ -13,7 +13,7 @@ from dispatch_aten.collectives import ProcessGroup
 
 from ..history.grad_mode import no_grad
 from .collectives import find_position
-from .errors import NoProcessGroupError
+from .errors import NoProcessGroupError, for_members
 from .process_groups import find_group
 from .work import Work, start
 
@@ -53,6 +53,7 @@ def _check_count(name: str, group: ProcessGroup, tensors: Sequence[Any] | None) 
     return [(each, rank) for rank, each in enumerate(tensors)]
 
 
+@for_members
 def scatter(
     tensor: Any,
     scatter_list: Sequence[Any] | None = None,
@@ -68,6 +69,7 @@ def scatter(
     return _swap(found, sends, [(tensor, root)], async_op)
 
 
+@for_members
 def gather(
     tensor: Any,
     gather_list: Sequence[Any] | None = None,
@@ -83,6 +85,7 @@ def gather(
     return _swap(found, [(tensor, root)], receives, async_op)
 
 
+@for_members
 def all_to_all(
     output_tensor_list: Sequence[Any], input_tensor_list: Sequence[Any], group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -92,6 +95,7 @@ def all_to_all(
     return _swap(found, sends, _check_count("all_to_all", found, output_tensor_list), async_op)
 
 
+@for_members
 def all_to_all_single(
     output: Any,
     input: Any,

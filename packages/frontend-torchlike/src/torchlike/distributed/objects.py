@@ -11,7 +11,7 @@ from typing import Any
 from dispatch_aten.collectives import CollectiveError, ProcessGroup, RankLostError, StoreTimeoutError
 
 from .collectives import all_gather, all_gather_into_tensor, broadcast, find_position, recv, send
-from .errors import NoProcessGroupError
+from .errors import NoProcessGroupError, for_members
 from .process_groups import find_device, find_group
 
 __all__ = [
@@ -54,6 +54,7 @@ def _gather(group: ProcessGroup, value: object) -> list[Any]:
     return [_unpack(each[:size]) for each, size in zip(found.split(max(sizes)), sizes, strict=True)]
 
 
+@for_members
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
     """Write the objects of all ranks, which ``pickle`` takes, into a list."""
     found = find_group("all_gather_object", group)
@@ -61,6 +62,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     object_list[: found.size] = _gather(found, obj)
 
 
+@for_members
 def gather_object(
     obj: Any,
     object_gather_list: list[Any] | None = None,
@@ -80,6 +82,7 @@ def gather_object(
         object_gather_list[: found.size] = made
 
 
+@for_members
 def broadcast_object_list(
     object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
 ) -> None:
@@ -99,6 +102,7 @@ def broadcast_object_list(
         object_list[:] = _unpack(packed)
 
 
+@for_members
 def send_object_list(
     object_list: list[Any],
     dst: int | None = None,
@@ -116,6 +120,7 @@ def send_object_list(
     send(packed, dst, found, group_dst=group_dst)
 
 
+@for_members
 def recv_object_list(
     object_list: list[Any],
     src: int | None = None,
@@ -123,7 +128,7 @@ def recv_object_list(
     device: Any = None,
     group_src: int | None = None,
     use_batch: bool = False,
-) -> int:
+) -> int | None:
     """Receive the objects of a rank's list into this one; return the rank."""
     from .. import tensor, uint8, zeros
 
@@ -136,6 +141,7 @@ def recv_object_list(
     return rank
 
 
+@for_members
 def scatter_object_list(
     scatter_object_output_list: list[Any],
     scatter_object_input_list: Sequence[Any] | None = None,
@@ -161,6 +167,7 @@ def _check_length(name: str, objects: Any, group: ProcessGroup) -> None:
         raise NoProcessGroupError(name, f"{count} places for {group.size} ranks", "give one for each")
 
 
+@for_members
 def monitored_barrier(
     group: Any = None, timeout: timedelta | float | None = None, wait_all_ranks: bool = False
 ) -> None:

@@ -17,7 +17,7 @@ import dispatch_core as dc
 from dispatch_aten.collectives import CollectiveError, FileStore, TCPStore
 from dispatch_core.runtime import current_accelerator, find_interface, list_accelerators, provides
 
-from .errors import NoProcessGroupError
+from .errors import NoProcessGroupError, NotInGroupError
 from .group_class import ProcessGroup
 
 __all__ = [
@@ -48,6 +48,8 @@ _NAME: Final = "init_process_group"
 #: The distribution whose devices are not asked for collectives, as that would import a library for each.
 _WITHOUT_COLLECTIVES: Final = "dispatch-backend-array-api"
 
+#: What `new_group` returns to a process that is not in the group.
+_NOT_MEMBER: Final = -100
 #: The group of all processes, and the others behind it.
 _groups: Final[list[ProcessGroup]] = []
 _store_is_ours = False
@@ -77,6 +79,8 @@ def find_group(name: str, group: Any) -> ProcessGroup:
     found = default_group(name)
     if group is None:
         return found
+    if group == _NOT_MEMBER:
+        raise NotInGroupError(name)
     if not isinstance(group, ProcessGroup) or group not in _groups:
         raise NoProcessGroupError(name, f"{group!r} is no group of this process", "new_group() makes groups")
     return group
@@ -168,7 +172,7 @@ def new_group(
         )
     name = world._next_key("group")
     if world.rank not in chosen:
-        return -100
+        return _NOT_MEMBER
     seconds = world.timeout if timeout is None else timeout
     seconds = seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds)
     made = ProcessGroup(
@@ -187,6 +191,8 @@ def new_group(
 def destroy_process_group(group: Any = None) -> None:
     """Give a group back; without one all of them, and the store."""
     global _store_is_ours
+    if group == _NOT_MEMBER:
+        return
     found = find_group("destroy_process_group", group)
     world = default_group("destroy_process_group")
     if found is not world:
@@ -221,12 +227,12 @@ def _leave(world: ProcessGroup) -> None:
 
 def get_rank(group: Any = None) -> int:
     """Return the number of this process in a group."""
-    return find_group("get_rank", group).rank if group != -100 else -1
+    return find_group("get_rank", group).rank if group != _NOT_MEMBER else -1
 
 
 def get_world_size(group: Any = None) -> int:
     """Return the number of processes in a group."""
-    return find_group("get_world_size", group).size if group != -100 else -1
+    return find_group("get_world_size", group).size if group != _NOT_MEMBER else -1
 
 
 def get_backend(group: Any = None) -> str:

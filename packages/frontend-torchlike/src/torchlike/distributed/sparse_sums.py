@@ -19,7 +19,7 @@ def sum_sparse(tensor: Any, group: ProcessGroup, *, is_empty: bool = False) -> A
     ``tensor`` may be dense then: it tells the shape and the dtype. Raises ``RuntimeError`` where ranks have other shapes.
     """
     from .. import sparse_coo_tensor
-    from .collectives import all_gather, all_gather_into_tensor
+    from .collectives import all_gather, all_gather_into_tensor  # which sums sparse tensors by this function
 
     with no_grad():
         own = None if is_empty else tensor.coalesce()

@@ -49,7 +49,7 @@ class Work:
             deadline = monotonic() + seconds
             while not self.is_completed():
                 if monotonic() >= deadline:
-                    raise CollectiveError(f"a collective was not done within {seconds:g} s")
+                    raise CollectiveError(f"a collective was not done within the timeout of {seconds:g} s")
                 if self._group is not None and (lost := self._group.find_lost()):
                     raise RankLostError(lost, "a collective waits for it")
                 sleep(_PAUSE)

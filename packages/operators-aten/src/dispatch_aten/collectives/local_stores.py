@@ -91,7 +91,7 @@ class _DictStore(Store):
                 raise RankLostError(lost, f"this process waited until {names} is set")
             left = deadline - monotonic()
             if left <= 0:
-                raise StoreTimeoutError(f"wait timeout: {limit:g} s were over before {names} was set in {self!r}")
+                raise StoreTimeoutError(f"the timeout of {limit:g} s was over before {names} was set, in {self!r}")
             self._pause(left)
 
     def add(self, key: str, amount: int) -> int:

@@ -110,7 +110,7 @@ class DistributedDataParallel(Module, Joinable):
         """Join the group of all processes. Raises ``ValueError`` where there is none."""
         from .gradient_sums import find_process_group
 
-        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        super().__setstate__(state)
         self.process_group = find_process_group(None, None)
         self._make_sums()
 
