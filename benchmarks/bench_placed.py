@@ -7,11 +7,18 @@ measured in a process of their own, because JAX counts its devices once.
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
 import os
+import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+import time
+import timeit
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 DEVICES: Final = 8
@@ -20,11 +27,15 @@ if "--child" in sys.argv:  # before JAX is imported
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import NamedSharding, PartitionSpec
+import numpy as np
+from harness import Measure, Row, parser, report, run
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import torchlike
 from dispatch_backend_array_api import xla
 from torchlike import nn
+from torchlike.distributed._composable import replicate
+from torchlike.distributed.tensor import Shard, distribute_tensor, init_device_mesh
 from torchlike.nn import functional as F  # noqa: N812  # torch's own abbreviation
 
 RATE, BETAS, EPS = 3e-3, (0.9, 0.999), 1e-8
@@ -150,20 +161,119 @@ def _wait_for(step: Callable[[], Any]) -> Callable[[], None]:
 
 
 def _find_function(step: Callable[[], Any]) -> Callable[[], Any]:
-    """Return the call of a captured step's compiled function alone: arrays that it uses up are followed by its results."""
+    """Return the call of a captured step's compiled function alone; its results take the place of arrays it uses up."""
     found: list[Any] = []
-    run = xla.Compiled.run
+    prepare = xla.Compiled.prepare
 
-    def note(self: Any, values: list[Any]) -> None:
-        found.append((self, list(values)))
-        run(self, values)
+    def note(self: Any, values: list[Any]) -> Any:
+        function, *rest = prepare(self, values)
 
-    xla.Compiled.run = note  # type: ignore[method-assign]
+        def call(*arguments: Any) -> Any:
+            found.append((self, function, jax.tree.map(lambda each: each.copy(), [*arguments])))
+            return function(*arguments)
+
+        return call, *rest
+
+    xla.Compiled.prepare = note  # type: ignore[method-assign]
     try:
         step()
     finally:
-        xla.Compiled.run = run  # type: ignore[method-assign]
-    ((compiled, values),) = found
-    copied = [jnp.copy(each) if isinstance(each, jax.Array) else each for each in values]
-    function, arguments = compiled.prepare(copied)
-    return compiled.repeat(function, arguments)
+        xla.Compiled.prepare = prepare  # type: ignore[method-assign]
+    ((compiled, function, arguments),) = found
+    places = [3 + compiled._taken.index(index) for index in compiled.donated]
+
+    def call() -> Any:
+        with jax.enable_x64(True):
+            results, *_ = function(*arguments)
+        for place, result in zip(places, results, strict=False):
+            arguments[place] = result
+        return results[-1]
+
+    return call
+
+
+def _compare(
+    name: str, net: Any, scores: Callable[..., Any], batch: Sequence[Any], goal: float, parts: dict[str, Callable[[], Any]]
+) -> list[Measure]:
+    """Compare a captured step, and XLA's part of it, with the step by hand; add to ``parts`` what the rest is."""
+    x, target = batch
+    weights = {name: each._dispatch_data for name, each in net.named_parameters()}
+    arrays = [each._dispatch_data for each in batch]
+    # As JAX's own programs have them.
+    arrays = [each.astype(np.int32) if each.dtype == np.int64 else each for each in arrays]
+    bare = _wait_for(_make_bare(scores, weights, *arrays))
+    step = _capture(net, x, target)
+    ours = _wait_for(step)
+    for _ in range(5):
+        ours()
+        bare()
+    (variant,) = step.func._variants
+    parts[f"{name}: guards"] = partial(variant.guard, step.args, {})
+    return [
+        Measure(f"{name}, captured / by hand", ours, bare, goal),
+        Measure(f"{name}, XLA's call alone / by hand", _wait_for(_find_function(step)), bare, OF_XLA),
+    ]
+
+
+def _make_mlp() -> Any:
+    return nn.Sequential(nn.Linear(INPUTS, 128), nn.ReLU(), nn.Linear(128, CLASSES)).to("jax")
+
+
+def _make_batch(count: int) -> tuple[Any, Any]:
+    return torchlike.randn(count, INPUTS).to("jax"), torchlike.randint(0, CLASSES, (count,)).to("jax")
+
+
+def _on_one_device(parts: dict[str, Callable[[], Any]]) -> list[Measure]:
+    found = []
+    for count, goal in ((64, 1.5), (4096, 1.05)):
+        found += _compare(f"MLP, batch {count:,}", _make_mlp(), _mlp_by_hand, _make_batch(count), goal, parts)
+    characters = [
+        torchlike.randint(0, VOCABULARY, shape).to("jax") for shape in ((SEQUENCES, BLOCK), (SEQUENCES * BLOCK,))
+    ]
+    return found + _compare("GPT", _GPT().to("jax"), _gpt_by_hand, characters, 1.2, parts)
+
+
+def _on_mesh(parts: dict[str, Callable[[], Any]]) -> list[Measure]:
+    mesh, net = init_device_mesh("jax", (DEVICES,)), _make_mlp()
+    replicate(net, device_mesh=mesh)
+    batch = [distribute_tensor(each, mesh, [Shard(0)]) for each in _make_batch(512)]
+    return _compare(f"MLP, batch 512, {DEVICES} devices", net, _mlp_by_hand, batch, 1.3, parts)
+
+
+def _measure_mesh(repeats: int) -> list[Row]:
+    """Return the rows of several devices, and print their parts."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.json"
+        command = [sys.executable, __file__, "--child", "--repeats", str(repeats), "--json", str(path)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return [Row(**each) for each in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def _tell_parts(rows: Sequence[Row], parts: dict[str, Callable[[], Any]]) -> str:
+    """Return a table of where the time of captured steps goes, in microseconds."""
+    lines = ["", f"{'where the time goes, microseconds':<40} {'all':>9} {'by hand':>9} {'XLA':>9} {'guards':>9} {'rest':>9}"]
+    guards = [min(timeit.repeat(part, number=50, repeat=20)) / 50 * 1e6 for part in parts.values()]
+    for step, alone, guard in zip(rows[::2], rows[1::2], guards, strict=True):
+        found = step.ours / 1e3, step.reference / 1e3, alone.ours / 1e3, guard
+        figures = "".join(f" {each:>9.0f}" for each in (*found, found[0] - found[2] - guard))
+        lines.append(f"{step.name.partition(', captured')[0]:<40}{figures}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the tables and, where asked, write the first one as JSON."""
+    made = parser(__doc__, repeats=40)
+    made.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    arguments = made.parse_args()
+    torchlike.manual_seed(0)
+    parts: dict[str, Callable[[], Any]] = {}
+    measures = _on_mesh(parts) if arguments.child else _on_one_device(parts)
+    # Other libraries compute in threads of their own, and the program waits for them.
+    rows = run(measures, repeats=arguments.repeats, clock=time.perf_counter)
+    others = [] if arguments.child else _measure_mesh(arguments.repeats)
+    print(report([*rows, *others], arguments.json, reference="by hand"))
+    print(_tell_parts(rows, parts))
+
+
+if __name__ == "__main__":
+    main()

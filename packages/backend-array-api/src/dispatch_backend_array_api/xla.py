@@ -264,8 +264,7 @@ class Compiled:
         constants = [place for place, index in enumerate(self._taken, 3) if index in found.fixed]
         donated = [place for place, index in enumerate(self._taken, 3) if index in successors]
         self._options = {"static_argnums": constants, "donate_argnums": donated}
-        #: The places of the arrays taken, and which roots are one → the function for them, and the results that come home; see
-        #: `jax_places`.
+        #: The places of arrays taken, and which roots are one → the function for them, and the results that come home.
         self._functions: dict[tuple[Any, ...], tuple[Any, list[int]]] = {}
         #: The last of them.
         self._last: tuple[Any, Any, Any, Any] = (None, None, None, None)
@@ -311,14 +310,14 @@ class Compiled:
                     known[key] = chain.number(node, check), check
         return [values[index] for index in self._kept], measure(word, known.values(), where), after
 
-    def _choose(self, places: Any, where: Any, first: tuple[int, ...]) -> Any:
+    def _choose(self, places: Any, where: Any, first: tuple[int, ...]) -> tuple[Any, list[int]]:
         """Return the function for the places of some arrays, None for any, and for the roots that are one.
 
         With it comes a list of the results that come home, once it has run.
         """
         last = self._last
         if last[0] == places and last[1] is where and last[2] == first:
-            return last[3]
+            return last[3]  # type: ignore[no-any-return]
         found = self._functions.get((places, first))
         if found is None:
             homes: list[int] = []
@@ -334,7 +333,7 @@ class Compiled:
         self._last = places, where, first, found
         return found
 
-    def prepare(self, values: list[Any]) -> tuple[Any, list[Any], Any, Held | None]:
+    def prepare(self, values: list[Any]) -> tuple[Any, list[int], list[Any], Any, Held | None]:
         """Return what `_choose` finds for values, the arrays that the function takes, where its numbers lie, and these."""
         given = [values[index] for index in self._taken]
         places = where = None
@@ -347,14 +346,14 @@ class Compiled:
             if held is None or not fits(held, now):
                 held = self.numbers.put(held, now, where)
                 self._held[where] = held
-        return self._choose(places, where, () if held is None else held.first), given, where, held
+        return *self._choose(places, where, () if held is None else held.first), given, where, held
 
     def run(self, values: list[Any]) -> None:
         """Run the function on the list of values."""
         words = self._words
         if words.failed or words.owed:
             words.check([values[index] for index in self._read])
-        (function, homes), given, where, held = self.prepare(values)
+        function, homes, given, where, held = self.prepare(values)
         chain = self._chains.find(where) if self._keeps or self.is_checked else None
         sources = words.standing and words.sources([values[index] for index in self._read], chain)
         word = chain.begin() if chain is not None and self.is_checked else None

@@ -6,7 +6,8 @@ another, so all of them are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 from weakref import ref
 
@@ -79,9 +80,8 @@ class ModuleGuards:
         if not seen:
             return
         references = [ref(module) for module, _ in seen]
-        self._recording.guard(
-            lambda: _read_all(references), [[*hooks] for hooks in _OF_ALL] + [before for _, before in seen]
-        )
+        before = [[*hooks] for hooks in _OF_ALL] + [before for _, before in seen]
+        self._recording.guard(_make_reader(references, before), before)
         for module, before in seen:
             if module.training != before[0]:
                 self._recording.effect(_set_training, ref(module), module.training)
@@ -102,6 +102,7 @@ def read_module(module: Any) -> list[Any]:
         found.append(None)
         if parts:
             found += map(id, parts.values())
+    found.append(None)
     for kind in _HOOKS:
         found += own[kind]
     return found
@@ -119,6 +120,45 @@ def _read_all(references: list[Any]) -> Any:
             return None
         found.append(read_module(module))
     return found
+
+
+def _make_reader(references: list[Any], before: list[Any]) -> Callable[[], Any]:
+    """Return the function that reads all modules; where nothing has changed it returns ``before`` itself, which is quicker."""
+    known = [(reference, *_split(read)) for reference, read in zip(references, before[len(_OF_ALL) :], strict=True)]
+    if any(before[: len(_OF_ALL)]) or any(each[-1] for each in known):
+        return lambda: _read_all(references)  # there are hooks
+
+    def read() -> Any:
+        if any(_OF_ALL):
+            return _read_all(references)
+        for reference, training, parameters, buffers, modules, _ in known:
+            if (module := reference()) is None:
+                return None
+            own = module.__dict__
+            if (
+                own["training"] is not training
+                or (_ids(own["_parameters"]) != parameters if parameters else own["_parameters"])
+                or (_ids(own["_buffers"]) != buffers if buffers else own["_buffers"])
+                or (_ids(own["_modules"]) != modules if modules else own["_modules"])
+                or own["_forward_hooks"]
+                or own["_forward_pre_hooks"]
+                or own["_backward_hooks"]
+                or own["_backward_pre_hooks"]
+            ):
+                return _read_all(references)
+        return before
+
+    return read
+
+
+def _ids(parts: dict[str, Any]) -> list[int]:
+    return [*map(id, parts.values())]
+
+
+def _split(read: list[Any]) -> tuple[Any, ...]:
+    """Return the mode, the identities of parameters, buffers and modules, and the hooks of `read_module`'s list."""
+    ends = [index for index, each in enumerate(read) if each is None] + [len(read)]
+    return read[0], *(read[start + 1 : end] for start, end in pairwise(ends))
 
 
 def _set_training(reference: Any, mode: bool) -> None:

@@ -8,6 +8,7 @@ are effects of each replay. The tensors of the state, all other settings and the
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 from weakref import ref
 
@@ -221,11 +222,28 @@ def _guard_settings(recording: Any, optimizer: Any, *, is_live: bool) -> None:
         for group, some in zip(groups, floats, strict=True)
     ]
     plain = _plain if is_live else _identify
+    known = [
+        (len(group), [*map(id, group["params"])], others, [*map(group.get, others)], some)
+        for group, others, some in zip(groups, names, floats, strict=True)
+    ]
+    is_plain = not any(isinstance(value, Tensor) for each in known for value in each[3])
+
+    def is_same(own: Any) -> bool:
+        """Return whether there are no hooks, and all settings are the very objects, which is quicker."""
+        return not (own._optimizer_step_pre_hooks or own._optimizer_step_post_hooks or any(STEP_HOOKS)) and all(
+            len(group) == count
+            and [*map(id, group["params"])] == params
+            and all(map(is_, map(group.get, others), values))
+            and all(type(group.get(name)) is float for name in some)
+            for group, (count, params, others, values, some) in zip(own.param_groups, known, strict=True)
+        )
 
     def read() -> Any:
         own = reference()
         if own is None or len(own.param_groups) != len(names):
             return None
+        if before is not None and is_same(own):
+            return before
         hooks = _find_hooks(own)
         return [
             (
@@ -238,7 +256,11 @@ def _guard_settings(recording: Any, optimizer: Any, *, is_live: bool) -> None:
             for group, others, some in zip(own.param_groups, names, floats, strict=True)
         ]
 
-    recording.guard(read)
+    before = None
+    found = read()
+    if is_plain and found is not None and not any(each[-1] for each in found):
+        before = found
+    recording.guard(read, found)
 
 
 def _identify(value: Any) -> Any:
