@@ -29,7 +29,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from harness import Measure, Row, parser, report, run
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec
 
 import torchlike
 from dispatch_backend_array_api import xla
@@ -193,7 +193,12 @@ def _find_function(step: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _compare(
-    name: str, net: Any, scores: Callable[..., Any], batch: Sequence[Any], goal: float, parts: dict[str, Callable[[], Any]]
+    name: str,
+    net: Any,
+    scores: Callable[..., Any],
+    batch: Sequence[Any],
+    goal: float,
+    parts: dict[str, Callable[[], Any]],
 ) -> list[Measure]:
     """Compare a captured step, and XLA's part of it, with the step by hand; add to ``parts`` what the rest is."""
     x, target = batch
@@ -251,7 +256,10 @@ def _measure_mesh(repeats: int) -> list[Row]:
 
 def _tell_parts(rows: Sequence[Row], parts: dict[str, Callable[[], Any]]) -> str:
     """Return a table of where the time of captured steps goes, in microseconds."""
-    lines = ["", f"{'where the time goes, microseconds':<40} {'all':>9} {'by hand':>9} {'XLA':>9} {'guards':>9} {'rest':>9}"]
+    lines = [
+        "",
+        f"{'where the time goes, microseconds':<40} {'all':>9} {'by hand':>9} {'XLA':>9} {'guards':>9} {'rest':>9}",
+    ]
     guards = [min(timeit.repeat(part, number=50, repeat=20)) / 50 * 1e6 for part in parts.values()]
     for step, alone, guard in zip(rows[::2], rows[1::2], guards, strict=True):
         found = step.ours / 1e3, step.reference / 1e3, alone.ours / 1e3, guard

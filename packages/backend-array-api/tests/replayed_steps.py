@@ -10,7 +10,7 @@ from dispatch_backend_array_api.devices.jax import backend
 from torchlike import nn
 from torchlike.distributed._composable import replicate
 from torchlike.distributed.tensor import Shard, distribute_tensor
-from torchlike.nn import functional as F  # noqa: N812  # torch's own abbreviation
+from torchlike.nn import functional as F  # torch's own abbreviation
 
 optim = torchlike.optim
 OPTIMIZERS = {

@@ -256,7 +256,9 @@ class TCPStore:
             if answer[0] != "later":
                 return _result(answer)
             if monotonic() >= deadline:
-                raise StoreTimeoutError(f"the timeout of {limit:g} s was over before {what}, in the store at {self.host}:{self.port}")
+                raise StoreTimeoutError(
+                    f"the timeout of {limit:g} s was over before {what}, in the store at {self.host}:{self.port}"
+                )
 
     def _ask(self, message: list[Any], limit: float | None = None) -> Any:
         return _result(self._request(message, self._timeout if limit is None else limit))
