@@ -147,7 +147,7 @@ class EagerCall(Recording):
     def depend_on_places(self, holds: Callable[..., bool], *values: object) -> None:
         """Do nothing: there is no replay."""
 
-    def effect(self, function: Callable[..., Any], *arguments: object) -> None:
+    def effect(self, function: Callable[..., Any], *arguments: object, to: object = None) -> None:
         """Do nothing: there is no replay."""
 
     def number(self, function: Callable[[], Any], *, any_type: bool = False) -> Any:
