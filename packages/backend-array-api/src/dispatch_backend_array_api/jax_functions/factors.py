@@ -51,7 +51,7 @@ def _no_codes(like: Array) -> Array:
 
 
 def _factorize_step_by_step(matrices: Array, found: Array, has_failed: Array) -> tuple[Array, Array]:
-    """Factorize those that have failed as far as they are positive-definite; their codes are the first orders at which not.
+    """Return the factors, those that have failed as far as they go, and the orders at which they fail as codes.
 
     JAX makes all of such a factor nan, and keeps LAPACK's code to itself. As LAPACK leaves it, its columns are those of the
     factor up to the wrong one, and the matrix's own from there on.

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 from jax.lax import linalg
 
 from dispatch_aten.errors import LinAlgError
-from dispatch_aten.shapes.matrices import is_vector
 
 from ..library import Array, ArrayLibrary
 from .factors import factorize
@@ -68,7 +67,7 @@ def _solve_ex(
     factors, exchanges, order, info = factorize(A)
     if check_errors:
         check_codes(library, info, LinAlgError, _SINGULAR)
-    vector = is_vector(library.meta(A), library.meta(B))
+    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     found = empty(library, spec[0])
     if found.size:
         found = _solve_by_factors(factors, order, B[..., None] if vector else B, left=left)
