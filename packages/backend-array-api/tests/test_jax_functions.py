@@ -123,6 +123,7 @@ def agree(found, expected, dtype="float64"):
         np.testing.assert_allclose(one.cpu().resolve_conj().numpy(), other.resolve_conj().numpy(), tolerance, tolerance)
 
 
+@pytest.mark.drawn(0.4)
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
@@ -135,6 +136,7 @@ def test_results_are_those_of_the_cpu(name, dtype):
     agree(CASES[name](t.from_numpy(values).to("jax")), CASES[name](t.from_numpy(values)), dtype)
 
 
+@pytest.mark.drawn(0.4)
 @pytest.mark.parametrize("batch", [(2,), (0,), (2, 1)])
 @pytest.mark.parametrize("name", MATRICES)
 def test_results_of_many_matrices_are_those_of_the_cpu(name, batch):
