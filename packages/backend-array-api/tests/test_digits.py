@@ -9,7 +9,7 @@ import pytest
 
 EXAMPLE = next(path for folder in Path(__file__).parents for path in folder.glob("examples/train_digits.py"))
 #: The device whose own numbers are drawn for dropout → its loss.
-LOSSES = {"jax": 0.592661}
+LOSSES = {"jax": 0.598724}
 PLANS = [("torch",), ("strict",), ("jax",), ("jax", "--pipeline"), ("torch", "--pipeline")]
 
 
