@@ -50,7 +50,10 @@ def _like(x: Any, like: Any) -> Any:
 
 
 def _normalize(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
-    """Return the normalized batch, its statistics and, where there are some, the running ones after it."""
+    """Return the normalized batch, its statistics and, where there are some, the running ones after it.
+
+    See Note [Statistics of a batch in parts].
+    """
     x, weight, bias, *running, training, momentum, eps = values
     spec = x._dispatch_data.spec.without_partial
     if not training or not _is_cut(spec):
