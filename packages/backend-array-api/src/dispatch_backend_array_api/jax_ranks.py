@@ -88,13 +88,19 @@ def _connect() -> None:
         client.key_value_set(_KEY, f"{host} {server.getsockname()[1]}")
         threading.Thread(target=_serve, args=(server, total - 1), daemon=True, name="ranks").start()
     else:
+        threading.Thread(target=_join, args=(number, client), daemon=True, name="ranks").start()
+    atexit.register(_part)
+
+
+def _join(number: int, client: Any) -> None:
+    """Connect to process 0, which may come here later, and listen."""
+    with suppress(Exception):  # as in `start`
         host, port = client.blocking_key_value_get(_KEY, _MILLISECONDS).split()
         end = socket.create_connection((host, int(port)), timeout=PATIENCE)
         end.settimeout(None)
         end.sendall(number.to_bytes(_BYTES))
         _ends.append(end)
-        threading.Thread(target=_listen, args=(end,), daemon=True, name="ranks").start()
-    atexit.register(_part)
+        _listen(end)
 
 
 def _tell() -> None:
