@@ -196,6 +196,78 @@ def barriers():
     return max(each.item() for each in times) <= left + 0.01
 
 
+def gradients():
+    """Return the programs of `gradient_programs` in which torchlike gives something else than torch, where that is there."""
+    import datetime as dt
+    from importlib.util import find_spec
+
+    import gradient_programs
+
+    rank, folder = dist.get_rank(), os.environ["TEST_FOLDER"]
+    own = {each.__name__: each(torch, rank) for each in gradient_programs.PROGRAMS}
+    if not find_spec("torch"):
+        return []
+    import torch as theirs
+
+    theirs.distributed.init_process_group(
+        "gloo", f"file://{folder}/torch", dt.timedelta(seconds=TIMEOUT), dist.get_world_size(), rank
+    )
+    wrong = []
+    for each in gradient_programs.PROGRAMS:
+        pairs = list(zip(own[each.__name__], each(theirs, rank), strict=True))
+        if any((a is None) != (b is None) or (a is not None and not np.allclose(a, b, 1e-4, 1e-4)) for a, b in pairs):
+            wrong.append(each.__name__)
+    theirs.distributed.destroy_process_group()
+    return wrong
+
+
+def stores():
+    """Return whether a store in a file, in which processes meet, and parts of the group's do as they must."""
+    rank, size, folder = dist.get_rank(), dist.get_world_size(), os.environ["TEST_FOLDER"]
+    store = dist.FileStore(f"{folder}/store", size)
+    store.enter(rank)
+    total = store.add("count", rank + 1)
+    store.set(f"{rank}", f"{total}")
+    found = [max(int(each) for each in store.multi_get([f"{each}" for each in range(size)])) == size * (size + 1) // 2]
+    part = dist.PrefixStore("part", dist.group.WORLD.get_group_store())
+    part.append(f"{rank}", "a")
+    part.append(f"{rank}", "b")
+    found.append(part.get(f"{(rank + 1) % size}") in (b"a", b"ab"))
+    store.wait(["0", "1"])
+    dist.barrier()
+    store.close()
+    dist.barrier()
+    return [*found, not Path(folder, "store").exists()]
+
+
+def lists_and_methods():
+    """Return whether collectives of lists, methods of groups, sub-groups and bits do as they must."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    world = dist.group.WORLD
+    tensors = [torch.ones(2) * rank, torch.ones(1)]
+    dist.all_reduce_coalesced(tensors)
+    found = [[each.tolist() for each in tensors] == [[size * (size - 1) / 2] * 2, [size]]]
+    lists = [[torch.zeros(2), torch.zeros(1)] for _ in range(size)]
+    dist.all_gather_coalesced(lists, [torch.full((2,), rank), torch.full((1,), -rank)])
+    found.append([each[1].item() for each in lists] == [-each for each in range(size)])
+    options, x = dist.BroadcastOptions(), torch.tensor([rank])
+    options.rootRank = 1
+    world.broadcast([x], options).wait()
+    found += [x.item() == 1, (world.rank(), world.size()) == (rank, size)]
+    own, made = dist.new_subgroups(1)
+    found += [dist.get_process_group_ranks(own) == [rank], len(made) == size, dist.get_global_rank(own, 0) == rank]
+    bits = torch.tensor([1 << rank])
+    dist.all_reduce(bits, dist.ReduceOp.BOR)
+    found.append(bits.item() == (1 << size) - 1)
+    if rank == 0:
+        dist.send_object_list([{"a": 1}, "b"], 1)
+    elif rank == 1:
+        into = [None, None]
+        dist.recv_object_list(into, 0)
+        found.append(into == [{"a": 1}, "b"])
+    return found
+
+
 def kill_one():
     """End at a drawn place without a word where this is the chosen rank; else return the error that comes."""
     victim, after = int(os.environ["TEST_VICTIM"]), int(os.environ["TEST_AFTER"])

@@ -50,6 +50,13 @@ def test_training_in_processes_is_that_in_one(engine, tmp_path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_gradients_of_hooks_and_of_uneven_inputs_are_those_of_torch(engine, tmp_path):
+    names = ["gradients", "stores", "lists_and_methods"]
+    for each in run_all(engine, 2, tmp_path, *names, TEST_FOLDER=str(tmp_path)):
+        assert each["gradients"] == [] and all(each["stores"]) and all(each["lists_and_methods"]), each
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_parameters_in_parts_are_trained_and_kept_by_processes(engine, tmp_path):
     found = run_all(engine, 2, tmp_path, "shard", "save_and_load", TEST_FOLDER=str(tmp_path))
     for each in found:

@@ -8,7 +8,27 @@ from typing import Any
 
 import dispatch_aten.collectives as engines
 
+from ..names.lazy_names import call_late
+
 __all__ = ["ProcessGroup"]
+
+#: The functions stand above groups, and most programs call these.
+_all_gather = call_late("torchlike.distributed.collectives", "all_gather")
+_all_gather_into_tensor = call_late("torchlike.distributed.collectives", "all_gather_into_tensor")
+_all_reduce = call_late("torchlike.distributed.collectives", "all_reduce")
+_all_reduce_coalesced = call_late("torchlike.distributed.lists", "all_reduce_coalesced")
+_all_to_all = call_late("torchlike.distributed.exchanges", "all_to_all")
+_all_to_all_single = call_late("torchlike.distributed.exchanges", "all_to_all_single")
+_barrier = call_late("torchlike.distributed.collectives", "barrier")
+_broadcast = call_late("torchlike.distributed.collectives", "broadcast")
+_gather = call_late("torchlike.distributed.exchanges", "gather")
+_irecv = call_late("torchlike.distributed.collectives", "irecv")
+_isend = call_late("torchlike.distributed.collectives", "isend")
+_monitored_barrier = call_late("torchlike.distributed.objects", "monitored_barrier")
+_reduce = call_late("torchlike.distributed.collectives", "reduce")
+_reduce_scatter = call_late("torchlike.distributed.collectives", "reduce_scatter")
+_reduce_scatter_tensor = call_late("torchlike.distributed.collectives", "reduce_scatter_tensor")
+_scatter = call_late("torchlike.distributed.exchanges", "scatter")
 
 
 class _Number(int):
@@ -50,103 +70,73 @@ class ProcessGroup(engines.ProcessGroup):
 
     def allreduce(self, tensors: Any, opts: Any = "sum") -> Any:
         """Combine a tensor of each rank, in place."""
-        from .collectives import all_reduce
-
-        return all_reduce(_one(tensors), getattr(opts, "reduceOp", opts), self, async_op=True)
+        return _all_reduce(_one(tensors), getattr(opts, "reduceOp", opts), self, async_op=True)
 
     def allreduce_coalesced(self, tensors: Sequence[Any], opts: Any = "sum") -> Any:
         """Combine the tensors of lists, in place."""
-        from .lists import all_reduce_coalesced
-
-        return all_reduce_coalesced(list(tensors), getattr(opts, "reduceOp", opts), self, async_op=True)
+        return _all_reduce_coalesced(list(tensors), getattr(opts, "reduceOp", opts), self, async_op=True)
 
     def reduce(self, tensors: Any, root: Any = 0, op: str = "sum") -> Any:
         """Combine a tensor of each rank, in place at the root."""
-        from .collectives import reduce
-
         rank, op = getattr(root, "rootRank", root), getattr(root, "reduceOp", op)
-        return reduce(_one(tensors), None, op, self, async_op=True, group_dst=rank)
+        return _reduce(_one(tensors), None, op, self, async_op=True, group_dst=rank)
 
     def broadcast(self, tensors: Any, root: Any = 0) -> Any:
         """Give all ranks the tensor of the root, in place."""
-        from .collectives import broadcast
-
-        return broadcast(_one(tensors), None, self, async_op=True, group_src=getattr(root, "rootRank", root))
+        return _broadcast(_one(tensors), None, self, async_op=True, group_src=getattr(root, "rootRank", root))
 
     def allgather(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Any:
         """Write the tensors of all ranks into those of a list."""
-        from .collectives import all_gather
-
-        return all_gather(_one(output_tensors, list), _one(input_tensors), self, async_op=True)
+        return _all_gather(_one(output_tensors, list), _one(input_tensors), self, async_op=True)
 
     def _allgather_base(self, output: Any, input: Any, opts: Any = None) -> Any:
-        from .collectives import all_gather_into_tensor
-
-        return all_gather_into_tensor(output, input, self, async_op=True)
+        return _all_gather_into_tensor(output, input, self, async_op=True)
 
     def gather(self, output_tensors: Any, input_tensors: Any, root: Any = 0) -> Any:
         """Write the tensors of all ranks into those of a list of the root's."""
-        from .exchanges import gather
-
         listed = _one(output_tensors, list) if output_tensors else None
-        return gather(_one(input_tensors), listed, None, self, async_op=True, group_dst=getattr(root, "rootRank", root))
+        return _gather(
+            _one(input_tensors), listed, None, self, async_op=True, group_dst=getattr(root, "rootRank", root)
+        )
 
     def scatter(self, output_tensors: Any, input_tensors: Any, root: Any = 0) -> Any:
         """Write one of a list of the root's to each rank's tensor."""
-        from .exchanges import scatter
-
         listed = _one(input_tensors, list) if input_tensors else None
-        return scatter(
+        return _scatter(
             _one(output_tensors), listed, None, self, async_op=True, group_src=getattr(root, "rootRank", root)
         )
 
     def reduce_scatter(self, output_tensors: Any, input_tensors: Any, opts: Any = "sum") -> Any:
         """Combine the lists of all ranks, and write what is this rank's."""
-        from .collectives import reduce_scatter
-
         op = getattr(opts, "reduceOp", opts)
-        return reduce_scatter(_one(output_tensors), _one(input_tensors, list), op, self, async_op=True)
+        return _reduce_scatter(_one(output_tensors), _one(input_tensors, list), op, self, async_op=True)
 
     def _reduce_scatter_base(self, output: Any, input: Any, opts: Any = "sum") -> Any:
-        from .collectives import reduce_scatter_tensor
-
-        return reduce_scatter_tensor(output, input, getattr(opts, "reduceOp", opts), self, async_op=True)
+        return _reduce_scatter_tensor(output, input, getattr(opts, "reduceOp", opts), self, async_op=True)
 
     def alltoall(self, output_tensors: Sequence[Any], input_tensors: Sequence[Any], opts: Any = None) -> Any:
         """Send each tensor of a list to the rank of its number, and receive theirs."""
-        from .exchanges import all_to_all
-
-        return all_to_all(output_tensors, input_tensors, self, async_op=True)
+        return _all_to_all(output_tensors, input_tensors, self, async_op=True)
 
     def alltoall_base(self, output: Any, input: Any, output_sizes: Any, input_sizes: Any, opts: Any = None) -> Any:
         """Send each part of a tensor to the rank of its number, and receive theirs."""
-        from .exchanges import all_to_all_single
-
-        return all_to_all_single(output, input, output_sizes, input_sizes, self, async_op=True)
+        return _all_to_all_single(output, input, output_sizes, input_sizes, self, async_op=True)
 
     def send(self, tensors: Any, dst_rank: int, tag: int = 0) -> Any:
         """Start to send a tensor to a rank."""
-        from .collectives import isend
-
-        return isend(_one(tensors), None, self, tag, group_dst=dst_rank)
+        return _isend(_one(tensors), None, self, tag, group_dst=dst_rank)
 
     def recv(self, tensors: Any, src_rank: int, tag: int = 0) -> Any:
         """Start to receive a tensor of a rank, in place."""
-        from .collectives import irecv
-
-        return irecv(_one(tensors), None, self, tag, group_src=src_rank)
+        return _irecv(_one(tensors), None, self, tag, group_src=src_rank)
 
     def barrier(self, opts: Any = None) -> Any:
         """Wait until all ranks have come here."""
-        from .collectives import barrier
-
-        return barrier(self, async_op=True)
+        return _barrier(self, async_op=True)
 
     def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
         """Wait until all ranks have come here. Raises ``CollectiveError`` with those that are late."""
-        from .objects import monitored_barrier
-
-        monitored_barrier(self, timeout, wait_all_ranks)
+        _monitored_barrier(self, timeout, wait_all_ranks)
 
 
 ProcessGroup.__module__ = "torchlike.distributed"

@@ -12,6 +12,8 @@ from ..history.grad_mode import no_grad
 
 __all__ = ["sum_sparse"]
 
+_gather = dc.ops.dispatch.all_gather
+
 
 def sum_sparse(tensor: Any, group: ProcessGroup, *, is_empty: bool = False) -> Any:
     """Return the sum of the sparse tensors of all ranks, with each place once; with ``is_empty`` this rank's is zero.
@@ -19,16 +21,13 @@ def sum_sparse(tensor: Any, group: ProcessGroup, *, is_empty: bool = False) -> A
     ``tensor`` may be dense then: it tells the shape and the dtype. Raises ``RuntimeError`` where ranks have other shapes.
     """
     from .. import sparse_coo_tensor
-    from .collectives import all_gather, all_gather_into_tensor  # which sums sparse tensors by this function
 
     with no_grad():
         own = None if is_empty else tensor.coalesce()
         dim = 1 if own is None else own.sparse_dim()
         dense_like = tensor if own is None else own.values()
         told = dense_like.new_tensor([0 if own is None else own._nnz(), dim, *tensor.shape], dtype=ScalarType.Long)
-        heads = [told.new_zeros(told.shape) for _ in range(group.size)]
-        all_gather(heads, told, group)
-        heads = [each.tolist() for each in heads]
+        heads = _gather(told.unsqueeze(0), group).tolist()
         if any(each[2:] != list(tensor.shape) or (each[0] and own is not None and each[1] != dim) for each in heads):
             raise RuntimeError(f"all_reduce: the sparse tensors of the ranks differ in shape: {[e[2:] for e in heads]}")
         longest = max(each[0] for each in heads)
@@ -40,9 +39,7 @@ def sum_sparse(tensor: Any, group: ProcessGroup, *, is_empty: bool = False) -> A
         if own is not None:
             places[: own._nnz()].copy_(own.indices().t())
             values[: own._nnz()].copy_(own.values())
-        found = [each.new_zeros((group.size * longest, *each.shape[1:])) for each in (places, values)]
-        for into, each in zip(found, (places, values), strict=True):
-            all_gather_into_tensor(into, each, group)
+        found = [_gather(each, group) for each in (places, values)]
         kept = [slice(longest * rank, longest * rank + each[0]) for rank, each in enumerate(heads)]
         parts = [dc.ops.aten.cat([each[one] for one in kept], 0) for each in found]
         return sparse_coo_tensor(parts[0].t(), parts[1], tuple(tensor.shape)).coalesce()

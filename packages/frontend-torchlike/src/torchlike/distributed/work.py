@@ -12,10 +12,12 @@ from dispatch_aten.collectives import CollectiveError, Deferral, ProcessGroup, R
 from dispatch_core.runtime import Stream, current_stream, find_interface
 
 from ..history.grad_mode import no_grad
+from ..names.lazy_names import call_late
 
 __all__ = ["Work", "start"]
 
 _PAUSE: Final = 0.002
+_make_future = call_late("torchlike.surface.futures", "Future")
 #: Device → the stream of its collectives that a program does not wait for at once.
 _streams: Final[dict[dc.Device, Stream]] = {}
 
@@ -77,11 +79,9 @@ class Work:
 
     def get_future(self) -> Any:
         """Return a future of the tensors that it writes to."""
-        from ..surface.futures import Future
-
         if self._future is not None:
             return self._future
-        made: Future[list[Any]] = Future()
+        made: Any = _make_future()
 
         def drive(is_last: bool) -> None:
             if is_last or self.is_completed():

@@ -223,6 +223,7 @@ class FileStore(_DictStore):
             if made != text:
                 file.truncate(0)
                 file.write(made)
+                file.flush()  # before another process may read it
 
     def enter(self, rank: int) -> None:
         """Tell that this process is a rank, so that the others are told when it ends."""

@@ -89,19 +89,24 @@ class Join:
 
         Raises ``RuntimeError`` where a process has no more inputs, and the `Join` shall end all.
         """
-        from .. import all_reduce
+        return notify_join_context(joinable)
 
-        config = getattr(joinable, "_join_config", None)
-        if config is None:
-            raise AssertionError(f"Check that the {type(joinable)} constructor calls the ``Joinable`` constructor")
-        if not (config.enable and config.is_first_joinable):
-            return None
-        device, group = joinable.join_device, joinable.join_process_group
-        with no_grad():
-            work = all_reduce(_number(device, 1), group=group, async_op=True)
-        if config.throw_on_early_termination and _count(group, device, 0):
-            raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
-        return work
+
+def notify_join_context(joinable: Joinable) -> Any:
+    """Do what `Join.notify_join_context` does."""
+    from .. import all_reduce
+
+    config = getattr(joinable, "_join_config", None)
+    if config is None:
+        raise AssertionError(f"Check that the {type(joinable)} constructor calls the ``Joinable`` constructor")
+    if not (config.enable and config.is_first_joinable):
+        return None
+    device, group = joinable.join_device, joinable.join_process_group
+    with no_grad():
+        work = all_reduce(_number(device, 1), group=group, async_op=True)
+    if config.throw_on_early_termination and _count(group, device, 0):
+        raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+    return work
 
 
 def _number(device: Any, value: float) -> Any:

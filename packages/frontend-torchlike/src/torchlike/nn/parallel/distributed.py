@@ -9,13 +9,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...history.grad_mode import is_grad_enabled
+from ...names.lazy_names import call_late
 from ..modules.module import Module
+from .buckets import GradBucket
 from .joining import Joinable
 
 if TYPE_CHECKING:
     from .gradient_sums import GradientSums
 
 __all__ = ["DistributedDataParallel"]
+
+_join = call_late("torchlike.distributed.algorithms.join", "Join")
 
 
 class DistributedDataParallel(Module, Joinable):
@@ -168,9 +172,7 @@ class DistributedDataParallel(Module, Joinable):
         go on. The module is that of the last process at the end. With ``throw_on_early_termination`` all processes get a
         ``RuntimeError`` once one has no more inputs.
         """
-        from ...distributed.algorithms.join import Join
-
-        return Join(
+        return _join(
             [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
         )
 
@@ -198,10 +200,6 @@ class DistributedDataParallel(Module, Joinable):
 
 def check_hook(hook: Any) -> None:
     """Raise ``TypeError`` for what is no hook, ``ValueError`` for annotations of other types."""
-    from ...distributed import GradBucket
-    from ...surface.futures import Future
-    from ...tensors.tensor import Tensor
-
     if not callable(hook):
         raise TypeError("Communication hook must be callable.")
     found = inspect.signature(hook)
@@ -210,5 +208,6 @@ def check_hook(hook: Any) -> None:
     taken, given = found.parameters["bucket"].annotation, found.return_annotation
     if taken not in (inspect.Parameter.empty, GradBucket, "dist.GradBucket", "GradBucket"):
         raise ValueError("Communication hook: bucket annotation should be dist.GradBucket.")
-    if not isinstance(given, str) and given not in (inspect.Signature.empty, Future[Tensor], Future[Any]):
+    kind = getattr(given, "__origin__", given)
+    if not isinstance(given, str) and given is not inspect.Signature.empty and kind.__name__ != "Future":
         raise ValueError("Communication hook: return annotation should be torch.futures.Future[torch.Tensor].")

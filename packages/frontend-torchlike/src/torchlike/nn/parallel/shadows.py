@@ -10,26 +10,27 @@ from __future__ import annotations
 from typing import Any
 
 from ...history.grad_mode import no_grad
+from ...names.lazy_names import call_late
 from .joining import JoinHook
 
 __all__ = ["DDPJoinHook", "tell_step"]
 
+_all_reduce = call_late("torchlike.distributed.collectives", "all_reduce")
+_notify = call_late("torchlike.distributed.algorithms.join", "notify_join_context")
+
 
 def _combine(module: Any, value: float, op: str) -> float:
     from ...creation.factories import FACTORIES
-    from ...distributed import all_reduce
 
     with no_grad():
         made = FACTORIES["full"]((1,), float(value), device=module.device)
-        all_reduce(made, op, module.process_group)
+        _all_reduce(made, op, module.process_group)
         return float(made.item())
 
 
 def tell_step(module: Any, *, is_synced: bool) -> int:
     """Tell that this process goes on; return the rank whose buffers count, see Note [Steps with shadows]."""
-    from ...distributed.algorithms.join import Join
-
-    work = Join.notify_join_context(module)
+    work = _notify(module)
     if work is not None:
         work.wait()
         if not module._divides_by_all:

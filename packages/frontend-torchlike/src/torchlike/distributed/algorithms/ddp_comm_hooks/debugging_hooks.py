@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....surface.futures import Future
+from ....names.lazy_names import call_late
 from ... import GradBucket
 
 __all__ = ["noop_hook"]
 
+_make_future = call_late("torchlike.surface.futures", "Future")
+
 
 def noop_hook(_: Any, bucket: GradBucket) -> Any:
     """Return a future of the bucket as it is, to see how long the rest of a step takes."""
-    made: Future[Any] = Future()
+    made: Any = _make_future()
     made.set_result(bucket.buffer())
     return made
