@@ -5,10 +5,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from datetime import timedelta
-from time import monotonic
-from typing import Any
+from time import monotonic, sleep
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
-from dispatch_aten.collectives import CollectiveError, ProcessGroup, RankLostError, StoreTimeoutError
+from dispatch_aten.collectives import CollectiveError, ProcessGroup, StoreTimeoutError
 
 from .collectives import all_gather, all_gather_into_tensor, broadcast, find_position, recv, send
 from .errors import NoProcessGroupError, for_members
@@ -23,6 +24,10 @@ __all__ = [
     "scatter_object_list",
     "send_object_list",
 ]
+
+_PAUSE: Final = 0.005
+#: How often each rank of a group had come to its monitored barriers when the last one ended.
+_seen: Final[WeakKeyDictionary[ProcessGroup, dict[int, int]]] = WeakKeyDictionary()
 
 
 def _pack(value: object, device: Any) -> Any:
@@ -177,25 +182,44 @@ def monitored_barrier(
         return
     limit = found.timeout if timeout is None else timeout
     seconds = limit.total_seconds() if isinstance(limit, timedelta) else float(limit)
-    key = found._next_key("monitored barrier")
+    key, store = f"{found.name}/monitored barrier", found.store
     if found.rank:
-        found.store.set(f"{key}/{found.rank}", b"")
-        answer = found.store.get(f"{key}/done", seconds + 1)
-        if answer:
-            raise CollectiveError(answer.decode())
-        return
-    deadline, late = monotonic() + seconds, []
-    for rank in range(1, found.size):
+        number = store.add(f"{key}/{found.rank}", 1)
         try:
-            found.store.get(f"{key}/{rank}", max(deadline - monotonic(), 0))
-        except (StoreTimeoutError, RankLostError):
-            late.append(found.ranks[rank])
-            if not wait_all_ranks:
-                break
+            answer = store.get(f"{key}/{found.rank} has come {number} times", seconds + 1).decode()
+        except StoreTimeoutError as error:
+            answer = str(error)
+        if answer:
+            raise CollectiveError(
+                f"Rank {found.rank} successfully reached monitoredBarrier, but received errors while waiting for "
+                f"send/recv from rank 0: {answer}"
+            )
+        return
+    late, come = _find_late(found, key, monotonic() + seconds, wait_all_ranks)
     told = ""
     if late:
-        names = f"Rank{'s' * (len(late) > 1)} {', '.join(map(str, late))}"
-        told = f"{names} failed to pass monitoredBarrier in {seconds * 1000:.0f} ms"
-    found.store.set(f"{key}/done", told.encode())
+        names = f"Rank{'s' * (len(late) > 1)} {', '.join(str(found.ranks[each]) for each in late)}"
+        limit = f"{seconds * 1000:.0f} ms"
+        told = f"{names} failed to pass monitoredBarrier in {limit}; Rank 0 timed out in monitoredBarrier after {limit}"
+    for rank, number in come.items():
+        store.set(f"{key}/{rank} has come {number} times", told.encode())
     if told:
         raise CollectiveError(told)
+
+
+def _find_late(group: ProcessGroup, key: str, deadline: float, is_complete: bool) -> tuple[list[int], dict[int, int]]:
+    """Return the ranks that do not come, the first or all, and how often each of the others has come.
+
+    A rank that has passed over a barrier comes to a later one: each counts its own.
+    """
+    late, come, seen = list[int](), dict[int, int](), _seen.setdefault(group, {})
+    for rank in range(1, group.size):
+        is_enough = bool(late) and not is_complete
+        while (number := group.store.add(f"{key}/{rank}", 0)) <= seen.get(rank, 0):
+            if is_enough or monotonic() >= deadline or group.ranks[rank] in group.find_lost():
+                late += [] if is_enough else [rank]
+                break
+            sleep(_PAUSE)
+        else:
+            come[rank] = seen[rank] = number
+    return late, come

@@ -161,6 +161,12 @@ class DistributedDataParallel(Module, Joinable):
 
     _set_params_and_buffers_to_ignore_for_model = staticmethod(_set_params_and_buffers_to_ignore_for_model)
 
+    def _set_static_graph(self) -> None:
+        if self._sums.has_run:
+            raise RuntimeError("_set_static_graph() should be called before training loop starts")
+        self.static_graph = True
+        self._sums.allows_unused = True
+
     # ---- Inputs that end earlier in some processes.
 
     def join(

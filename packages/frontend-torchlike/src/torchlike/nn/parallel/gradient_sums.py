@@ -82,8 +82,8 @@ class GradientSums:
         self._state = [each for name, each in module.named_parameters() if name not in ignored]
         self._buffers = [each for name, each in module.named_buffers() if name not in ignored]
         self._names = {id(each): name for name, each in module.named_parameters() if name not in ignored}
-        self._allows_unused, self._broadcasts = allows_unused, broadcasts_buffers
-        self._is_pending = self._is_queued = False
+        self.allows_unused, self._broadcasts = allows_unused, broadcasts_buffers
+        self._is_pending = self._is_queued = self.has_run = False
         self._buckets = fill(
             [each for each in self._state if each.requires_grad],
             bucket_cap_mb,
@@ -172,11 +172,11 @@ class GradientSums:
         with no_grad():
             for finish in [self._start(bucket, is_shadow=True) for bucket in self._buckets]:
                 finish(set())
-            if self._allows_unused:
+            if self.allows_unused:
                 self._find_used()
 
     def _reset(self) -> None:
-        self._is_pending, self._is_queued = True, False
+        self._is_pending, self._is_queued, self.has_run = True, False, True
         self._begun = []
         for bucket in self._buckets:
             bucket.waits_for = {id(each) for each in bucket.parameters}
@@ -241,7 +241,7 @@ class GradientSums:
         self._is_queued = False
         if not self._is_pending:
             return
-        if self._allows_unused:
+        if self.allows_unused:
             for bucket in self._buckets:
                 bucket.waits_for.clear()
             self._send()
@@ -251,7 +251,7 @@ class GradientSums:
                     finish(set())
             self._begun = self._begun or [_finish_nothing]  # the next call tells what is missing
             return
-        used = self._find_used() if self._allows_unused else self._used
+        used = self._find_used() if self.allows_unused else self._used
         with no_grad():
             for finish in self._begun:
                 finish(used)
