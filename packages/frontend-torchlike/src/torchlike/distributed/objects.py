@@ -199,8 +199,8 @@ def monitored_barrier(
     told = ""
     if late:
         names = f"Rank{'s' * (len(late) > 1)} {', '.join(str(found.ranks[each]) for each in late)}"
-        limit = f"{seconds * 1000:.0f} ms"
-        told = f"{names} failed to pass monitoredBarrier in {limit}; Rank 0 timed out in monitoredBarrier after {limit}"
+        span = f"{seconds * 1000:.0f} ms"
+        told = f"{names} failed to pass monitoredBarrier in {span}; Rank 0 timed out in monitoredBarrier after {span}"
     for rank, number in come.items():
         store.set(f"{key}/{rank} has come {number} times", told.encode())
     if told:
