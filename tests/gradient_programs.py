@@ -104,7 +104,7 @@ def sparse(lib, rank):
     return [*found, *values(net), own.to_dense().numpy()]
 
 
-def unused(lib, rank):
+def leave_out_parts(lib, rank):
     class Parts(lib.nn.Module):
         def __init__(self):
             super().__init__()
@@ -173,4 +173,4 @@ def copies(lib, rank):
     return found
 
 
-PROGRAMS = (hooks, views, sparse, unused, join, early_end, copies)
+PROGRAMS = (hooks, views, sparse, leave_out_parts, join, early_end, copies)

@@ -48,7 +48,7 @@ VAGUE_VERBS = re.compile(r"(Let|Have|See)\b")
 #: Class names that two packages share with good reason: type hints name any frontend's tensors, and torch has a Node in
 #: its graphs of calls and another in autograd's, and an Identity among its layers and another among its ways to prune. Its
 #: profile is the core's under torch's options. A Graph is a recorded program, or one of torch.fx, which has a Transformer
-#: of graphs beside the network of this name.
+#: of graphs beside the network of this name. A ProcessGroup is the library's, or one with torch's methods.
 SHARED = frozenset(
     [
         "CustomOpDef",
@@ -60,6 +60,7 @@ SHARED = frozenset(
         "Library",
         "Node",
         "OutOfMemoryError",
+        "ProcessGroup",
         "Stream",
         "Tensor",
         "Transformer",

@@ -31,7 +31,7 @@ from dispatch_aten.collectives import (
 
 from ..arrays import Array
 from .connection import Connection, wait_for
-from .worker import Call, Worker
+from .worker import CallThread, ThreadCall
 
 __all__ = ["GlooConnection", "connect"]
 
@@ -91,7 +91,7 @@ class GlooConnection(Connection):
 
     def __init__(self, group: ProcessGroup) -> None:
         super().__init__(group)
-        self._thread: Worker | None = Worker("gloo", partial(jax.enable_x64, True))
+        self._thread: CallThread | None = CallThread("gloo", partial(jax.enable_x64, True))
         self._failure: CollectiveError | None = None
         self._compiled: dict[tuple[Any, ...], Any] = {}
         #: The rank that sends, and the one that receives → the connection of the two.
@@ -196,7 +196,7 @@ class GlooConnection(Connection):
         else:
             left.add(call.is_done, finish)
 
-    def finish(self, name: str, call: Call) -> Any:
+    def finish(self, name: str, call: ThreadCall) -> Any:
         """Return the thread's result, waiting up to the group's time limit."""
         if self._failure is not None:
             raise self._failure

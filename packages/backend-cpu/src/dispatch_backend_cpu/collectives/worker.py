@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 from queue import SimpleQueue
 from typing import Any, Final
 
-__all__ = ["Call", "Worker"]
+__all__ = ["CallThread", "ThreadCall"]
 
 
-class Call:
+class ThreadCall:
     """A function that a thread calls."""
 
     __slots__ = ("_error", "_function", "_pending", "_result")
@@ -51,16 +51,16 @@ class Call:
         return self._result
 
 
-class Worker:
+class CallThread:
     """A thread that runs functions one after the other, within a context; a process ends without waiting for it."""
 
     def __init__(self, name: str, context: Callable[[], AbstractContextManager[Any]]) -> None:
-        self._queue: SimpleQueue[Call | None] = SimpleQueue()
+        self._queue: SimpleQueue[ThreadCall | None] = SimpleQueue()
         threading.Thread(target=self._work, args=(context,), name=name, daemon=True).start()
 
-    def call(self, function: Callable[[], Any]) -> Call:
+    def call(self, function: Callable[[], Any]) -> ThreadCall:
         """Call a function in the thread."""
-        made = Call(function)
+        made = ThreadCall(function)
         self._queue.put(made)
         return made
 

@@ -141,7 +141,7 @@ def set_debug_level_from_env() -> None:
     _level[0] = DebugLevel[name]
 
 
-class _Options:
+class _CollectiveOptions:
     """What a method of a `ProcessGroup` is told."""
 
     def __init__(self) -> None:
@@ -150,8 +150,10 @@ class _Options:
         self.asyncOp = True
 
 
-def _options(name: str) -> type[_Options]:
-    made = type(name, (_Options,), {"__doc__": f"{_Options.__doc__} (source: ``torch.distributed.{name}``)"})
+def _options(name: str) -> type[_CollectiveOptions]:
+    made = type(
+        name, (_CollectiveOptions,), {"__doc__": f"{_CollectiveOptions.__doc__} (source: ``torch.distributed.{name}``)"}
+    )
     made.__module__ = "torchlike.distributed"
     return made
 

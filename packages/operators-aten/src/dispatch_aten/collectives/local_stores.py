@@ -158,7 +158,7 @@ class _DictStore(Store):
         """End as a process that has failed."""
 
     def stop_listening(self) -> None:
-        """Do nothing: nobody connects to it."""
+        """Do nothing: no process connects to it."""
 
 
 class HashStore(_DictStore):
@@ -211,7 +211,7 @@ class FileStore(_DictStore):
 
     @contextmanager
     def _open(self) -> Iterator[dict[str, str]]:
-        with Path(self.path).open("a+b") as file, _locked(file.fileno()):
+        with Path(self.path).open("a+b") as file, _lock(file.fileno()):
             file.seek(0)
             text = file.read()
             try:
@@ -273,26 +273,26 @@ class PrefixStore(Store):
     def __init__(self, prefix: str, store: Any) -> None:
         self.prefix, self.underlying_store = check_key(prefix), store
 
-    def _named(self, key: str) -> str:
+    def _name(self, key: str) -> str:
         return f"{self.prefix}/{check_key(key)}"
 
     def set(self, key: str, value: str | bytes) -> None:
         """Set the value of a key."""
-        self.underlying_store.set(self._named(key), value)
+        self.underlying_store.set(self._name(key), value)
 
     def get(self, key: str, timeout: timedelta | float | None = None) -> bytes:
         """Return the value of a key; wait until it is set."""
-        found: bytes = self.underlying_store.get(self._named(key), *([] if timeout is None else [timeout]))
+        found: bytes = self.underlying_store.get(self._name(key), *([] if timeout is None else [timeout]))
         return found
 
     def wait(self, keys: Iterable[str], timeout: timedelta | float | None = None) -> None:
         """Wait until all keys are set."""
-        names = [self._named(each) for each in check_keys(keys)]
+        names = [self._name(each) for each in check_keys(keys)]
         self.underlying_store.wait(names, *([] if timeout is None else [timeout]))
 
     def check(self, keys: Iterable[str]) -> bool:
         """Return whether all keys are set."""
-        return bool(self.underlying_store.check([self._named(each) for each in check_keys(keys)]))
+        return bool(self.underlying_store.check([self._name(each) for each in check_keys(keys)]))
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
         """Return the values of keys; wait until all are set."""
@@ -314,11 +314,11 @@ class PrefixStore(Store):
 
 
 def _of_key(store: PrefixStore, method: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda key, *args, **kwargs: method(store._named(key), *args, **kwargs)
+    return lambda key, *args, **kwargs: method(store._name(key), *args, **kwargs)
 
 
 @contextmanager
-def _locked(file: int) -> Iterator[None]:
+def _lock(file: int) -> Iterator[None]:
     """Keep other processes out of a file."""
     try:
         import fcntl

@@ -49,7 +49,7 @@ def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Any:
 
 
 def _wrap(hook: Callable[[Any, GradBucket], Any], dtype: ScalarType) -> Callable[[Any, GradBucket], Any]:
-    def wrapped(hook_state: Any, bucket: GradBucket) -> Any:
+    def compress(hook_state: Any, bucket: GradBucket) -> Any:
         whole = bucket.buffer()
         bucket.set_buffer(whole.to(dtype))
 
@@ -58,7 +58,7 @@ def _wrap(hook: Callable[[Any, GradBucket], Any], dtype: ScalarType) -> Callable
 
         return hook(hook_state, bucket).then(widen)
 
-    return wrapped
+    return compress
 
 
 def fp16_compress_wrapper(hook: Callable[[Any, GradBucket], Any]) -> Callable[[Any, GradBucket], Any]:
