@@ -237,16 +237,15 @@ def _index(place: Any) -> int | None:
 def settle(array: Any) -> Any:
     """Return an array on a mesh with Explicit axes as one on Auto axes, which is no copy."""
     place = array.sharding if isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) else None
-    if isinstance(place, NamedSharding) and (auto := _with_auto_axes(place)) is not place:
-        return jax.device_put(array, auto)
+    # Not by identity: the one that is remembered may be another object that is equal.
+    if isinstance(place, NamedSharding) and any(each is not AxisType.Auto for each in place.mesh.axis_types):
+        return jax.device_put(array, _with_auto_axes(place))
     return array
 
 
 @cache
 def _with_auto_axes(place: NamedSharding) -> NamedSharding:
     mesh = place.mesh
-    if all(each is AxisType.Auto for each in mesh.axis_types):
-        return place
     axes = (AxisType.Auto,) * len(mesh.axis_names)
     return NamedSharding(Mesh(mesh.devices, mesh.axis_names, axis_types=axes), place.spec)
 

@@ -338,7 +338,11 @@ class Compiled:
         given = [values[index] for index in self._taken]
         places = where = None
         if self._has_places:
-            places, where = _find_places(given)
+            places = tuple([place_of(each) if isinstance(each, jax.Array) else None for each in given])
+            if places == self._last[0]:
+                where = self._last[1]
+            else:
+                places, where = _find_places(given)
         held = None
         if self.numbers is not None:
             now = values[self.place][0]
