@@ -21,10 +21,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-DEVICES: Final = 8
-if "--child" in sys.argv:  # before JAX is imported
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -38,6 +34,7 @@ from torchlike.distributed._composable import replicate
 from torchlike.distributed.tensor import Shard, distribute_tensor, init_device_mesh
 from torchlike.nn import functional as F  # noqa: N812  # torch's own abbreviation
 
+DEVICES: Final = 8
 RATE, BETAS, EPS = 3e-3, (0.9, 0.999), 1e-8
 CLASSES, INPUTS = 10, 64
 VOCABULARY, WIDTH, HEADS, LAYERS, BLOCK, SEQUENCES = 65, 64, 4, 2, 32, 8
@@ -246,11 +243,12 @@ def _on_mesh(parts: dict[str, Callable[[], Any]]) -> list[Measure]:
 
 
 def _measure_mesh(repeats: int) -> list[Row]:
-    """Return the rows of several devices, and print their parts."""
+    """Return the rows of several devices."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.json"
         command = [sys.executable, __file__, "--child", "--repeats", str(repeats), "--json", str(path)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | {"XLA_FLAGS": flags.strip()})
         return [Row(**each) for each in json.loads(path.read_text(encoding="utf-8"))]
 
 

@@ -4,9 +4,9 @@ Note [Numbers]
     Numbers are arguments of compiled functions: a new learning rate compiles nothing. Where a program is replayed those that
     are the same each time are its constants. The others are computed in it, in float64, of *roots*: the numbers that the
     replay reads, such as a setting or a count of steps, and such as XLA would compute in another way than Python. Roots stay
-    on the devices. A root whose place the replay gives another number by adding and subtracting, which are exact, is given it
-    there as well; so a replay puts a root only where its number is not the one that the last replay has left. Roots that
-    change in the same way and have the same number, such as the counts of steps of several parameters, are one.
+    on the devices. A root that the replay changes by adding and subtracting, which are exact, changes there as well; so a
+    replay puts a root only where its number is not the one that the last replay has left. Roots that change in the same way
+    and have the same number, such as the counts of steps of several parameters, are one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class Numbers:
 
     def put(self, held: Held | None, now: tuple[Any, ...], where: Any) -> Held:
         """Return the roots on the devices, with those of ``now``: those that have changed are put there together."""
-        first, seen = [], {}
+        first: list[int] = []
+        seen: dict[Any, int] = {}
         for place, (number, way) in enumerate(zip(now, self._ways, strict=True)):
             first.append(place if way is None else seen.setdefault((repr(number), way), place))
         known: dict[str, Any] = {}

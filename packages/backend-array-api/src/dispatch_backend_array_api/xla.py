@@ -92,7 +92,7 @@ def make_planner(
                 each.saved,
                 each.donated,
                 copy,
-                () if each.numbers is None else each.numbers.roots,
+                numbers=() if each.numbers is None else each.numbers.roots,
             )
             for each in made
         ]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dispatch_pipelines.capture.capture_parts import CapturePart, Finish
     from dispatch_pipelines.capture.captured_function import capture
     from dispatch_pipelines.capture.capturing import Recording, current_recording
+    from dispatch_pipelines.capture.live_numbers import evaluate, in_order, is_expression
     from dispatch_pipelines.graph.model import Constant, GraphStep
     from dispatch_pipelines.graph.nodes import Node, Value, filled
     from dispatch_pipelines.graph.picture import FORMS, Edge, Picture
@@ -48,7 +49,10 @@ __all__ = [
     "current",
     "current_pipeline",
     "current_recording",
+    "evaluate",
     "filled",
+    "in_order",
+    "is_expression",
     "is_pending",
     "materialize",
     "materialize_value",

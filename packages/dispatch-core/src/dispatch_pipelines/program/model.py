@@ -116,9 +116,9 @@ class PlannedStep:
     saved: int = 0
     donated: tuple[int, ...] = ()
     copy: Callable[[Any], Any] | None = None
-    #: Expressions of live numbers, ``function`` and ``operands``, whose values a replay hands on: it appends one entry to the
-    #: list of values for each planned step that has some, in the planner's order, with the numbers as the replay begins and
-    #: those that it leaves in their places.
-    numbers: tuple[Any, ...] = ()
     #: Returns what `explain` of a captured function says of the plan so far, ``""`` for nothing.
     note: Callable[[], str] | None = None
+    #: Expressions of live numbers, ``function`` and ``operands``, whose values a replay hands on: it appends an entry to the
+    #: list of values for each planned step that has some, in the planner's order: the numbers as the replay begins, and
+    #: those that it leaves in their places.
+    numbers: tuple[Any, ...] = ()

@@ -123,7 +123,7 @@ def _read_all(references: list[Any]) -> Any:
 
 
 def _make_reader(references: list[Any], before: list[Any]) -> Callable[[], Any]:
-    """Return the function that reads all modules; where nothing has changed it returns ``before`` itself, which is quicker."""
+    """Return the function that reads all modules; it returns ``before`` itself where that is so still."""
     known = [(reference, *_split(read)) for reference, read in zip(references, before[len(_OF_ALL) :], strict=True)]
     if any(before[: len(_OF_ALL)]) or any(each[-1] for each in known):
         return lambda: _read_all(references)  # there are hooks
