@@ -26,7 +26,7 @@ _COMPUTED: Final = frozenset(
 _EXACT: Final = frozenset((operator.add, operator.sub, operator.neg, operator.pos))
 
 
-class Held(NamedTuple):
+class HeldRoots(NamedTuple):
     """Roots on the devices."""
 
     #: Those that the next replay is to begin with, and whether one of them is 0, which has a sign.
@@ -63,7 +63,7 @@ class Numbers:
             known[id(each)] for each in changing
         ]
 
-    def put(self, held: Held | None, now: tuple[Any, ...], where: Any) -> Held:
+    def put(self, held: HeldRoots | None, now: tuple[Any, ...], where: Any) -> HeldRoots:
         """Return the roots on the devices, with those of ``now``: those that have changed are put there together."""
         first: list[int] = []
         seen: dict[Any, int] = {}
@@ -77,11 +77,11 @@ class Numbers:
         missing = {key: number for key, number in wanted.items() if key not in known}
         if missing:
             known |= jax.device_put(missing, where)
-        return Held(
+        return HeldRoots(
             now, 0 in now, tuple(first), [known[key] for key in map(repr, map(now.__getitem__, dict.fromkeys(first)))]
         )
 
-    def follow(self, held: Held, after: tuple[Any, ...], changed: Sequence[Any]) -> Held:
+    def follow(self, held: HeldRoots, after: tuple[Any, ...], changed: Sequence[Any]) -> HeldRoots:
         """Return the roots as a replay has left them; ``changed`` are arrays of those that the program has changed."""
         rest, arrays, expected = iter(changed), [], list(held.expected)
         for place, array in zip(dict.fromkeys(held.first), held.arrays, strict=True):
@@ -89,10 +89,10 @@ class Numbers:
         for place, way in enumerate(self._ways):
             if way is not None:
                 expected[place] = after[place]
-        return Held(tuple(expected), 0 in expected, held.first, arrays)
+        return HeldRoots(tuple(expected), 0 in expected, held.first, arrays)
 
 
-def fits(held: Held, now: tuple[Any, ...]) -> bool:
+def fits(held: HeldRoots, now: tuple[Any, ...]) -> bool:
     """Return whether a replay begins with the roots that the last one has left."""
     return held.expected == now and not (held.has_zero and list(map(repr, now)) != list(map(repr, held.expected)))
 

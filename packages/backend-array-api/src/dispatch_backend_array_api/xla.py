@@ -42,7 +42,7 @@ from dispatch_core import PlannedStep, Program
 from dispatch_core.planning import Node, Value
 
 from .error_words import OVERWRITES, ErrorWords
-from .jax_numbers import Held, Numbers, fits
+from .jax_numbers import HeldRoots, Numbers, fits
 from .jax_places import HOME, bring_home, commit, explain, find_homes, following, place_of, settle, several
 from .jax_random import DRAWS, ProgramDraws, Source, following_draws, restart_draws
 from .jax_words import Chains, measure
@@ -169,7 +169,7 @@ def _draws_on_host(node: Node) -> bool:
 
 
 def _changes(value: Value) -> bool:
-    """Return whether a value is a number that may be another one when the program runs again; see Note [Numbers]."""
+    """Return whether a value is a number that may be another one when the program runs again; see Note [Numbers] in `jax_numbers`."""
     return value.number is not None and value.constant is None
 
 
@@ -269,7 +269,7 @@ class Compiled:
         #: The last of them.
         self._last: tuple[Any, Any, Any, Any] = (None, None, None, None)
         #: Where numbers lie → those that are there.
-        self._held: dict[Any, Held] = {}
+        self._held: dict[Any, HeldRoots] = {}
 
     def trace(
         self, first: tuple[int, ...], where: Any, word: Any, roots: Any, states: Any, *given: Any
@@ -333,7 +333,7 @@ class Compiled:
         self._last = places, where, first, found
         return found
 
-    def prepare(self, values: list[Any]) -> tuple[Any, list[int], list[Any], Any, Held | None]:
+    def prepare(self, values: list[Any]) -> tuple[Any, list[int], list[Any], Any, HeldRoots | None]:
         """Return what `_choose` finds for values, the arrays that the function takes, where its numbers lie, and these."""
         given = [values[index] for index in self._taken]
         places = where = None
