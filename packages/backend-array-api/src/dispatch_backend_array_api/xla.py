@@ -169,7 +169,7 @@ def _draws_on_host(node: Node) -> bool:
 
 
 def _changes(value: Value) -> bool:
-    """Return whether a value is a number that may be another one when the program runs again; see Note [Numbers] in `jax_numbers`."""
+    """Return whether a number may be another one when the program runs again; see Note [Numbers] in `jax_numbers`."""
     return value.number is not None and value.constant is None
 
 
