@@ -317,7 +317,7 @@ class Compiled:
         """
         last = self._last
         if last[0] == places and last[1] is where and last[2] == first:
-            return last[3]  # type: ignore[no-any-return]
+            return last[3]
         found = self._functions.get((places, first))
         if found is None:
             homes: list[int] = []
