@@ -373,7 +373,7 @@ def test_never_recorded_operators_are_listed(root):
     found = set()
     for name, entry in dc.registry.entries.items():
         if name.startswith(("aten::", "prims::")) and dc.DispatchKey.CPU in entry.kernels:
-            why = _reason_never_recorded(entry.signature) or (
+            why = _reason_never_recorded(entry, entry.signature) or (
                 "" if dc.DispatchKey.Meta in entry.kernels else "no shape rule"
             )
             found |= {(name, why)} if why else set()

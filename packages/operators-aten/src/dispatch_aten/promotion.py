@@ -83,7 +83,9 @@ def operand(value: Operand | _TensorLike | Number) -> Operand:
         return value
     if isinstance(value, (bool, int, float, complex)):
         return Operand(scalar_dtype(value), Category.WRAPPED)
-    return Operand(value.dtype, Category.DIMENSIONED if value.shape else Category.ZERO_DIM)
+    if (dtype := getattr(value, "dtype", None)) is None:
+        raise ArgumentTypeError(f"expected a tensor or a number, but got {type(value).__name__}")
+    return Operand(dtype, Category.DIMENSIONED if value.shape else Category.ZERO_DIM)
 
 
 def scalar_dtype(value: object) -> ScalarType:

@@ -15,7 +15,7 @@ from .buckets import GradBucket
 from .joining import Joinable
 
 if TYPE_CHECKING:
-    from .gradient_sums import GradientSums
+    pass
 
 __all__ = ["DistributedDataParallel"]
 
@@ -45,7 +45,7 @@ class DistributedDataParallel(Module, Joinable):
     >>> torchlike.distributed.destroy_process_group()
     """
 
-    _sums: GradientSums
+    _sums: Any
 
     def __init__(
         self,
