@@ -95,5 +95,7 @@ def test_operators_with_a_keyword_for_an_argument_make_their_code_once(monkeypat
         draw()  # in a pipeline, the tensor holds a pending value since the first call
     assert draw() == (0, first)
     for each in (name, *(new for new, old in RETURNED.items() if old == name)):
-        drawn = dc.registry.get(each).op(torchlike.ones(4), *args, generator=torchlike.Generator().manual_seed(3), **kwargs)
+        drawn = dc.registry.get(each).op(
+            torchlike.ones(4), *args, generator=torchlike.Generator().manual_seed(3), **kwargs
+        )
         assert drawn.tolist() == first

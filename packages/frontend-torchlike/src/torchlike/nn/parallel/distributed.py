@@ -6,16 +6,13 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...history.grad_mode import is_grad_enabled
 from ...names.lazy_names import call_late
 from ..modules.module import Module
 from .buckets import GradBucket
 from .joining import Joinable
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["DistributedDataParallel"]
 

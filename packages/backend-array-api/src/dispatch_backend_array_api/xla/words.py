@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import NamedSharding, PartitionSpec
 
-from .error_words import ErrorWords, WordChain
-from .value_checks import Check
+from ..error_words import ErrorWords, WordChain
+from ..value_checks import Check
 
 
 class Chains:

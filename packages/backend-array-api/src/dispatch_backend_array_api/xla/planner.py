@@ -41,13 +41,13 @@ from jax.sharding import NamedSharding, PartitionSpec
 from dispatch_core import PlannedStep, Program
 from dispatch_core.planning import Node, Value
 
-from .error_words import OVERWRITES, ErrorWords
-from .jax_numbers import HeldRoots, Numbers, fits
-from .jax_places import HOME, bring_home, commit, explain, find_homes, following, place_of, settle, several
-from .jax_random import DRAWS, ProgramDraws, Source, following_draws, restart_draws
-from .jax_words import Chains, measure
-from .library import ArrayLibrary
-from .value_checks import Check, collect_checks
+from ..error_words import OVERWRITES, ErrorWords
+from ..jax_places import HOME, bring_home, commit, explain, find_homes, following, place_of, settle, several
+from ..jax_random import DRAWS, ProgramDraws, Source, following_draws, restart_draws
+from ..library import ArrayLibrary
+from ..value_checks import Check, collect_checks
+from .numbers import HeldRoots, Numbers, fits
+from .words import Chains, measure
 
 #: Numbers that represent others of their type while a program is planned: none that a kernel treats in its own way.
 _SAMPLES: Final[dict[type, Any]] = {float: 0.37, int: 3, complex: 0.37 + 0.61j}
@@ -169,7 +169,7 @@ def _draws_on_host(node: Node) -> bool:
 
 
 def _changes(value: Value) -> bool:
-    """Return whether a number may be another one when the program runs again; see Note [Numbers] in `jax_numbers`."""
+    """Return whether a number may be another one when the program runs again; see Note [Numbers] in `numbers`."""
     return value.number is not None and value.constant is None
 
 
