@@ -54,9 +54,9 @@ FACES = {
     ),
     "dispatch_devkit": "command_line.running fragments",
     "dispatch_aten": (
-        "collectives decompositions derivatives dtypes errors families fixed_point generator gradients host operators"
-        " placements placements.operators placing"
-        " promotion shapes testing testing.agreement testing.changes testing.outcomes testing.running testing.samples"
+        "collectives counter_engine decompositions derivatives dtypes errors families fixed_point generator gradients host"
+        " operators placements placements.operators placing promotion"
+        " shapes testing testing.agreement testing.changes testing.outcomes testing.running testing.samples"
         " testing.showing"
         " texts torch_names variants write_through"
     ),

@@ -21,7 +21,7 @@ jax = {"device": "jax"}
 
 
 @pytest.fixture(autouse=True)
-def _seeded():
+def _seed():
     torchlike.manual_seed(20)
 
 
@@ -235,18 +235,18 @@ def lists(tensors):
     return [each.tolist() for each in tensors]
 
 
-def seeded(generator):
+def set_seeds(generator):
     torchlike.manual_seed(1)
     generator.manual_seed(9)
 
 
 def test_pipelines_and_captured_functions_draw_the_numbers_of_eager_calls(planned):
     generator = torchlike.Generator("jax")
-    seeded(generator)
+    set_seeds(generator)
     wanted = [lists(draw(generator)) for _ in range(4)]
     assert len({str(each) for each in wanted}) == 4
     assert not planned
-    seeded(generator)
+    set_seeds(generator)
     with dc.pipeline() as pipe:
         found = draw(generator)
     np.testing.assert_equal(lists(found), wanted[0])
@@ -257,9 +257,9 @@ def test_pipelines_and_captured_functions_draw_the_numbers_of_eager_calls(planne
     # What is drawn now goes on after the programs.
     np.testing.assert_equal(lists(draw(generator)), wanted[2])
     captured = torchlike.capture(draw)
-    seeded(generator)
+    set_seeds(generator)
     np.testing.assert_equal([lists(captured(generator)) for _ in range(4)], wanted)
-    seeded(generator)
+    set_seeds(generator)
     np.testing.assert_equal([lists(captured(generator)) for _ in range(4)], wanted)
     assert captured.stats().replays >= 5
     assert {name for name, *_ in planned} == {"jax"}

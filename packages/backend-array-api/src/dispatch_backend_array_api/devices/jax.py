@@ -53,7 +53,7 @@ class JaxBackend(ArrayAPIBackend):
         """Return what JAX offers besides operators."""
         has_several = jax_places.several()
         return dc.DeviceInterface(
-            generator=jax_random.Engine,
+            generator=jax_random.KeyEngine,
             placements=jax_meshes,
             properties=jax_places.properties,
             current=jax_places.current if has_several else None,

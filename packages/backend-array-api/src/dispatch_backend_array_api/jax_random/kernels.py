@@ -91,7 +91,7 @@ def _truths_of(key: Any, chances: Array) -> Array:
     return (bits < chances * 2.0**32) | (chances >= 1)
 
 
-def _unsigned(number: Any) -> Any:
+def _as_unsigned(number: Any) -> Any:
     """Return an integer as 64 bits."""
     return number.astype(jnp.uint64) if isinstance(number, jax.Array) else np.uint64(number % (1 << 64))
 
@@ -118,9 +118,9 @@ def _integers(key: Any, shape: tuple[int, ...], dtype: Any, *bounds: Any) -> Arr
 def _range(dtype: Any, *bounds: Any) -> tuple[Any, ...]:
     """Return the first integer of a range, and its length, as 64 bits."""
     low, high = (0, *bounds) if len(bounds) < 2 else bounds
-    low = _unsigned(low)
+    low = _as_unsigned(low)
     with np.errstate(over="ignore"):
-        return low, _unsigned(_count(dtype) if high is None else high) - low
+        return low, _as_unsigned(_count(dtype) if high is None else high) - low
 
 
 def _default_range(dtype: Any, *bounds: Any) -> tuple[Any, ...]:

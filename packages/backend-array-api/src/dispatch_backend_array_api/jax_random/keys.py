@@ -1,6 +1,6 @@
 """The keys of random numbers, which seed and offset of a device's generator make.
 
-Note [Keys]
+Note [Keys of draws]
     A draw's key is made of 64 bits of the seed and 64 of the offset, and each draw takes the offset 4 further, however many
     numbers it has. So its numbers follow from the seed and from how many draws came before. An element's number follows from
     the key and its place in the array (JAX's "partitionable" Threefry): the parts of an array over several devices are drawn
@@ -37,7 +37,7 @@ _MOST: Final = 8
 Source: TypeAlias = Generator | None
 
 
-class Engine(CounterEngine):
+class KeyEngine(CounterEngine):
     """The place in a stream, and the arrays that hold it on devices."""
 
     __slots__ = ("held",)
@@ -52,20 +52,20 @@ class Engine(CounterEngine):
         return _restore, (self.get_state(),)
 
 
-def _restore(state: bytes) -> Engine:
-    made = Engine()
+def _restore(state: bytes) -> KeyEngine:
+    made = KeyEngine()
     made.set_state(state)
     return made
 
 
 def make_key(pair: Any) -> Any:
-    """Return JAX's key for seed and offset; see Note [Keys]."""
+    """Return JAX's key for seed and offset; see Note [Keys of draws]."""
     words = (jnp.asarray(pair)[:, None] >> np.array([32, 0], np.uint64)).astype(jnp.uint32)
     # One hash of all 128 bits; that of `jax.random.fold_in` takes 32 of them.
     return jax.random.wrap_key_data(threefry_2x32(words[0], words[1]), impl="threefry2x32")
 
 
-class Draws:
+class TracedDraws:
     """The draws of a program while JAX follows it."""
 
     def __init__(self, index: int | None, keys: Mapping[Source, Iterator[Any]] | None) -> None:
@@ -81,17 +81,17 @@ class Draws:
         return make_key(jnp.zeros(2, jnp.uint64)) if self._keys is None else next(self._keys[generator])
 
 
-class _Following(threading.local):
-    draws: Draws | None = None
+class _Tracing(threading.local):
+    draws: TracedDraws | None = None
 
 
-_following: Final = _Following()
+_following: Final = _Tracing()
 
 
 @contextmanager
-def following_draws(index: int | None, keys: Mapping[Source, Iterator[Any]] | None = None) -> Iterator[Draws]:
+def following_draws(index: int | None, keys: Mapping[Source, Iterator[Any]] | None = None) -> Iterator[TracedDraws]:
     """Draw by the keys of a program, of which no numbers are known, while JAX follows it; by any in a planner's trial."""
-    before, _following.draws = _following.draws, Draws(index, keys)
+    before, _following.draws = _following.draws, TracedDraws(index, keys)
     try:
         yield _following.draws
     finally:
@@ -121,7 +121,7 @@ def take_pair(index: int | None, generator: Source) -> Any:
 class Taken(NamedTuple):
     """The state of a generator that a run of a program takes, and by how much it takes it further."""
 
-    engine: Engine
+    engine: KeyEngine
     steps: int
     pair: tuple[int, int]
 

@@ -71,7 +71,7 @@ class BackendConfig:
         for part in text.split(",") if ":" in text else []:
             pair = part.strip().split(":")
             if len(pair) != 2 or not all(pair):
-                raise ValueError(f"Invalid device:backend pairing: {part}. It is cpu:gloo, or cpu:gloo,npu:hccl")
+                raise ValueError(f"Invalid device:backend pairing: {part}. It is as cpu:gloo")
             if pair[0] in found:
                 raise ValueError(f"Duplicate device type {pair[0]} in backend string: {backend}.")
             found[pair[0]] = Backend(pair[1])

@@ -31,10 +31,7 @@ def new_subgroups(
     Raises ``ValueError`` for a size that does not divide the number of processes, and without one.
     """
     if group_size is None:
-        raise ValueError(
-            "Default group size only takes effect when CUDA is available. "
-            "If your subgroup using a backend that does not depend on CUDA, please pass in 'group_size' correctly."
-        )
+        raise ValueError("new_subgroups: group_size is missing\nHint: give the number of processes of each group")
     ranks = get_process_group_ranks(group)
     if group_size <= 0:
         raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")

@@ -45,7 +45,7 @@ class Future(concurrent.futures.Future[_T]):
         super().__init__()
 
     #: What makes the value go on where no thread of its own does, as far as it can, or with True until it is there.
-    _drive: Callable[[bool], object] | None = None
+    _drive: Any = None
 
     def done(self) -> bool:
         """Return whether there is a value or an error."""
