@@ -14,7 +14,7 @@ Note [Several indices]
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from ..bookkeeping.changes import notify_change
 from ..devices import Device
@@ -29,7 +29,7 @@ SEVERAL: Final = [0]
 #: The keys, as a mask, of the arrays of devices whose arrays may lie on several at once: see `note_placing`.
 PLACING: Final = [0]
 #: Such a device's key → what tells whether an array without an index lies on the first one.
-_first: Final[dict[DispatchKey, Callable[[Any], bool]]] = {}
+_first: Final[dict[DispatchKey, Callable[[object], bool]]] = {}
 _noted: Final[set[str]] = set()
 _lock: Final = forkable(Order.LOADING)
 
@@ -68,7 +68,7 @@ def note_index(device: str, index: int | None) -> None:
             _noted.add(device)
 
 
-def note_placing(key: DispatchKey, lies_first: Callable[[Any], bool] | None = None) -> None:
+def note_placing(key: DispatchKey, lies_first: Callable[[object], bool] | None = None) -> None:
     """Tell the core that arrays of a backend's key may lie on several devices at once.
 
     It has a kernel of ``dispatch::place_like`` then: what takes the place of an array that cannot be written lies as that
@@ -80,7 +80,7 @@ def note_placing(key: DispatchKey, lies_first: Callable[[Any], bool] | None = No
         _first[key] = lies_first
 
 
-def find_first_test(mask: int) -> Callable[[Any], bool] | None:
+def find_first_test(mask: int) -> Callable[[object], bool] | None:
     """Return the function that tells whether an array of some keys that has no index lies on the first device."""
     return next((found for key, found in _first.items() if key.value & mask), None)
 

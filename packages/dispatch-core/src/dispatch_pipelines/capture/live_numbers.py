@@ -36,7 +36,7 @@ class Expression:
     def __init__(self, function: Callable[..., Any], operands: tuple[Any, ...] = ()) -> None:
         self.function, self.operands = function, operands
         #: What the call writes to the place that it reads, where an effect says so.
-        self.after: Any = None
+        self.after: object = None
 
 
 class LiveNumber(SymbolicNumber):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dispatch_core.devices import Device
 
     from ..program.plan import Part
+    from .live_numbers import Expression
 
 _PIPELINE: Final = DispatchKey.Pipeline.value
 
@@ -163,7 +164,7 @@ class ReplayWriter:
             return self.operand(live[1])
         return self._values.get(id(value)) or self.names.add(value)
 
-    def _numbers(self, numbers: Sequence[Any]) -> str:
+    def _numbers(self, numbers: Sequence[Expression]) -> str:
         """Return the text of a pair: live numbers as the replay begins, and as it leaves them."""
         after = [each if each.after is None else each.after for each in numbers]
         return "({}, {})".format(

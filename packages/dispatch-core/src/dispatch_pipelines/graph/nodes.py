@@ -51,7 +51,7 @@ class Value:
     #: The number itself in a program that is replayed, where each replay gets the same; None for those that change.
     constant: Any = None
     #: How a number that changes is computed in such a program: an expression of live numbers; see `PlannedStep`.
-    source: Any = None
+    source: object = None
 
     @property
     def type(self) -> str:

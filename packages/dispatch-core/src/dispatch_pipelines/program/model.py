@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dispatch_core import devkit
 
 from ..graph.nodes import Node, Value, filled
+
+if TYPE_CHECKING:
+    from ..capture.live_numbers import Expression
 
 __all__ = ["DEFAULTS", "Node", "PlanOptions", "PlannedStep", "Program", "Value", "filled"]
 
@@ -121,4 +124,4 @@ class PlannedStep:
     #: Expressions of live numbers, ``function`` and ``operands``, whose values a replay hands on: it appends an entry to the
     #: list of values for each planned step that has some, in the planner's order: the numbers as the replay begins, and
     #: those that it leaves in their places.
-    numbers: tuple[Any, ...] = ()
+    numbers: tuple[Expression, ...] = ()

@@ -67,6 +67,8 @@ from .stats import HOST_READ
 from .steps import EXCHANGES, step_type
 
 if TYPE_CHECKING:
+    from dispatch_core.operators.entry import OperatorEntry
+
     from ..run.session import Session
 
 Runner = Callable[..., Any]
@@ -552,7 +554,7 @@ def _find_int_values(signature: CallSignature, key: DispatchKey) -> tuple[int, .
     return tuple([index for index, each in enumerate(signature.parameters) if each.type == "Scalar" and each.required])
 
 
-def _reason_never_recorded(entry: Any, signature: CallSignature) -> str:
+def _reason_never_recorded(entry: OperatorEntry, signature: CallSignature) -> str:
     """Return why calls of an operator are never recorded, or ""."""
     if not signature.results and not signature.writes and EXCHANGES not in entry.tags:
         return "no result"
