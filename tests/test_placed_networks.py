@@ -164,3 +164,18 @@ def test_ordinary_labels_are_taken_by_a_loss_of_classes_in_parts() -> None:
 
     expected = float(F.cross_entropy(torch.arange(8.0).reshape(2, 4), torch.tensor([1, 3])))
     assert run_ranks((2,), run) == [pytest.approx(expected)] * 2
+
+
+@pytest.mark.parametrize(("number", "ignored"), [(9, -100), (-1, -100), (4, -100), (-100, 0)])
+def test_labels_and_rows_that_no_process_has_are_refused_as_on_one_device(number: int, ignored: int) -> None:
+    labels = torch.tensor([1, number])
+
+    def run(mesh: DeviceMesh) -> None:
+        scores, rows = place(draw(2, 4), mesh, [S1]), place(draw(4, 3), mesh, [S0])
+        chosen = place(labels, mesh, [R])
+        with pytest.raises(IndexError, match="out of bounds"):
+            F.cross_entropy(scores, chosen, ignore_index=ignored)
+        with pytest.raises(IndexError, match="index out of range in self"):
+            F.embedding(chosen, rows)
+
+    run_ranks((2,), run)

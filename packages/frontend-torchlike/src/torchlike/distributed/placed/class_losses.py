@@ -17,7 +17,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.placements import Partial, Replicate, Shard
 
-from .moves import move
+from .moves import count_from, move
 from .ordinary import are_whole
 from .plans import PartOperator
 from .tensor import Spec, record_of, wrap_part
@@ -103,10 +103,11 @@ def _lay(value: Any, spec: Spec, placements: Sequence[Any]) -> Any:
 def _own_labels(spec: Spec, target: Any, ignored: int) -> Any:
     """Return the labels of this process's samples, counted from its first class; see `_ABSENT`."""
     local = _lay(target, spec, [each if each.is_shard(0) else Replicate() for each in spec.placements])
-    start, count = spec.parts[1]
-    beyond = _aten.logical_or(_aten.lt.Scalar(local, start), _aten.ge.Scalar(local, start + count))
-    absent = _aten.logical_or(beyond, _aten.eq.Scalar(local, ignored))
-    return _aten.masked_fill.Scalar(_aten.sub.Scalar(local, start), absent, _ABSENT)
+    is_ignored = _aten.eq.Scalar(local, ignored)
+    # The kernel refuses a label that there is not, which is none of an absent class.
+    none = _aten.masked_fill.Scalar(local, _aten.eq.Scalar(local, _ABSENT), _ABSENT - 1)
+    own, absent = count_from(none, *spec.parts[1], spec.size[1])
+    return _aten.masked_fill.Scalar(own, _aten.logical_or(absent, is_ignored), _ABSENT)
 
 
 def _of_classes(spec: Spec) -> list[Any]:

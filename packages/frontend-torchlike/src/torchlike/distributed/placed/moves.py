@@ -15,7 +15,7 @@ from dispatch_aten.placements import Partial, Placement, PlacementError, Replica
 from .groups import group_of
 from .tensor import Spec
 
-__all__ = ["move"]
+__all__ = ["count_from", "move"]
 
 _aten, _own = dc.ops.aten, dc.ops.dispatch
 _WHOLE: Final = Replicate()
@@ -170,3 +170,15 @@ def check_target(source: Spec, placements: tuple[Any, ...]) -> None:
             raise PlacementError(
                 f"Can not redistribute from {now} to {wanted}, redistributing to Partial is for internal use only!"
             )
+
+
+def count_from(places: Any, start: int, count: int, size: int) -> tuple[Any, Any]:
+    """Return places along a dimension of a size as this process's part counts them, and which of them it has not.
+
+    For those stands 0. Places beyond the dimension stay as they are, so that a kernel refuses them.
+    """
+    own = _aten.sub.Scalar(places, start)
+    is_own = _aten.logical_and(_aten.ge.Scalar(own, 0), _aten.lt.Scalar(own, count))
+    is_there = _aten.logical_and(_aten.ge.Scalar(places, 0), _aten.lt.Scalar(places, size))
+    absent = _aten.logical_and(is_there, _aten.logical_not(is_own))
+    return _aten.where.self(is_own, own, _aten.masked_fill.Scalar(places, absent, 0)), absent

@@ -11,7 +11,7 @@ from dispatch_aten.placements import Partial, Replicate, Shard, normalize
 
 from .batch_norms import BATCH_NORMS
 from .class_losses import CLASS_LOSSES, find_loss
-from .moves import move
+from .moves import count_from, move
 from .plans import PartOperator
 from .tensor import Spec, record_of, wrap_part
 
@@ -129,10 +129,9 @@ def _embed(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
     ]
     target = Spec(spec.mesh, here, found.size)
     start, count = spec.parts[0]
-    own = _aten.sub.Scalar(move(indices.local, found, target), start)
-    absent = _aten.logical_or(_aten.lt.Scalar(own, 0), _aten.ge.Scalar(own, count))
+    own, absent = count_from(move(indices.local, found, target), start, count, spec.size[0])
     table = weight.local if count else _aten.new_zeros(weight.local, [1, spec.local_size[1]])
-    rows = operator.call([table, _aten.masked_fill.Scalar(own, absent, 0), -1, False, False])
+    rows = operator.call([table, own, -1, False, False])
     rows = _aten.masked_fill.Scalar(rows, _aten.unsqueeze(absent, -1), 0)
     last = len(found.size)
     made = [
