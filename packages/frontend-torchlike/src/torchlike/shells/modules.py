@@ -80,7 +80,7 @@ def _find(module: str, name: str) -> Any:
     if entry.kind == "from":
         home, _, original = entry.detail.partition(":")
         owner = import_module(home)
-        if owner is not import_module(module):
+        if owner is not import_module(module) or (original != name and original in dir(owner)):
             return getattr(owner, original, MISSING)
         # Both are names of one module of ours, which lacks the object.
         path, entry = f"{home}.{original}", read_module(home).get(original, entry)
