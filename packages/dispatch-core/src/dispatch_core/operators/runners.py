@@ -299,14 +299,14 @@ def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
         if inner is index[1]:
             return run(*values, **keywords)
         # See Note [Where an interrupt falls] in `interrupts`.
-        token = context.set_state[inner]
         try:
+            _ = context.set_state[inner]
             return run(*values, **keywords)
         except NoKernelError as error:
             _name_composite(error, entry, mask)
             raise
         finally:
-            context.reset_state(token)
+            _ = context.set_state[index[1]]
 
     return run_with_exclusions
 
