@@ -17,7 +17,7 @@ from .tensor import PlacedPart, Spec, wrap_part
 __all__ = ["find_draw"]
 
 _aten: Final = dc.ops.aten
-#: Operators whose numbers do not depend on the elements of their first argument, besides in-place ones.
+#: Operators whose numbers do not depend on the elements of their first argument, besides those that write to it.
 _FREE: Final = frozenset(
     "rand_like randn_like randint_like cauchy exponential geometric log_normal normal_functional random uniform".split()
 )
@@ -30,10 +30,9 @@ def find_draw(operator: PartOperator) -> Callable[..., Any] | None:
     base, _, overload = operator.name.partition(".")
     if base == "native_dropout":
         return _drop
-    if base in _FREE or (base == "bernoulli" and overload == "p" and not operator.writes):
-        return _draw_like
-    tensors = len(operator.tensors)
-    return _draw_into if operator.writes == (0,) and tensors == 1 else None
+    if operator.writes:  # its name is that of the operator that returns what it writes, if there is one
+        return _draw_into if operator.writes == (0,) and len(operator.tensors) == 1 else None
+    return _draw_like if base in _FREE or (base == "bernoulli" and overload == "p") else None
 
 
 def _draw_into(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
