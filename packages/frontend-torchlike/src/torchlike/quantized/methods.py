@@ -129,8 +129,10 @@ def _pool(dims: int, input: Tensor, *sizes: Any) -> Tensor:
 
 def _need(self: Tensor, what: str, whole: bool | None = None) -> Quantized:
     """Return the record of a quantized tensor, of the kind that is asked for."""
+    if not isinstance(self, Tensor):
+        raise TypeError(f"{what}(): argument 'input' (position 1) must be Tensor, not {type(self).__name__}")
     if not is_quantized(self):
-        if isinstance(self, Tensor) and self.dtype in QUANTIZED:
+        if self.dtype in QUANTIZED:
             raise RuntimeError(f"{what}: the tensor is a function transform's\nHint: dequantize() has its numbers")
         refuse_key(self, what)
     record = record_of(self)
