@@ -36,7 +36,7 @@ def test_a_mesh_makes_no_group_but_that_of_one_process(monkeypatch):
     with monkeypatch.context() as context:
         context.setattr("torchlike.distributed.device_mesh._join", lambda ranks: 0)
         left = DeviceMesh("cpu", [0, 1])  # as after the end of a group of two
-    with pytest.raises(RuntimeError, match=r"get_group: .*\n.*init_process_group\(\) makes it"):
+    with pytest.raises(RuntimeError, match=r"get_group: .*\n.*init_process_group\(\) makes one"):
         left.get_group()
     assert not distributed.is_initialized()
     assert DeviceMesh("cpu", [0]).get_group().size == 1

@@ -68,7 +68,7 @@ class IndexReaders(dict[type, "Callable[[Any], int | None] | None"]):
 def _with_first(read: Callable[[Any], int | None], lies_first: Callable[[Any], bool]) -> Callable[[Any], int | None]:
     """Return a reader that gives 0 for an array without an index that lies on the first device."""
 
-    def find(array: Any) -> int | None:
+    def find(array: object) -> int | None:
         found = read(array)
         return 0 if found is None and lies_first(array) else found
 

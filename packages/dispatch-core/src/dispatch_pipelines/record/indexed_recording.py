@@ -18,6 +18,7 @@ from dispatch_core.arrays.indices import PLACING, SEVERAL, find_named_index
 from dispatch_core.arrays.protocols import refuse_mixed
 from dispatch_core.arrays.thread_device import find_current
 from dispatch_core.calls.placed_calls import COPIES, MIXED, MOVE, make_index_finder
+from dispatch_core.calls.signature import CallSignature
 from dispatch_core.calls.traits import Runner
 from dispatch_core.devices import Device
 from dispatch_core.keys.table import DispatchKey, keys_of
@@ -71,7 +72,7 @@ def make_indexed_recorder(op: Any, keyset: Any, make: Callable[..., Runner]) -> 
     return run
 
 
-def _compute_unknown(signature: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def _compute_unknown(signature: CallSignature, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Compute the arguments beside one on a device with a number of which it is not known where they will lie."""
     for _, tensor in signature.tensors(values):
         data = getattr(tensor, "_dispatch_data", tensor)

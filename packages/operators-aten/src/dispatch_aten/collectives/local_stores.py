@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -320,10 +321,10 @@ def _of_key(store: PrefixStore, method: Callable[..., Any]) -> Callable[..., Any
 @contextmanager
 def _lock(file: int) -> Iterator[None]:
     """Keep other processes out of a file."""
-    try:
-        import fcntl
-    except ImportError as error:
-        raise CollectiveError("FileStore needs a system with file locks", hint="TCPStore works on every one") from error
+    if sys.platform == "win32":
+        raise CollectiveError("FileStore needs a system with file locks", hint="TCPStore works on every one")
+    import fcntl
+
     fcntl.flock(file, fcntl.LOCK_EX)
     try:
         yield
