@@ -230,7 +230,7 @@ def sum_processes(array: Any, mesh: DeviceMesh, reduction: str) -> Any:
 def from_local(
     array: Any, mesh: DeviceMesh, placements: Sequence[Any], shape: Sequence[int], grad_placements: Any = None
 ) -> Any:
-    """Return the array of which each process gives what its devices hold."""
+    """Return the array of which each process gives the parts on its devices."""
     sharding = sharding_of(mesh, placements, shape)
     if jax.process_count() == 1:
         return jax.device_put(array, sharding)

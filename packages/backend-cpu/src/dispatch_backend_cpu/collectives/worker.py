@@ -45,7 +45,7 @@ class ThreadCall:
         return True
 
     def result(self) -> Any:
-        """Return what the function has returned. Raises its error."""
+        """Return the result of the function. Raises its error."""
         if self._error is not None:
             raise self._error
         return self._result

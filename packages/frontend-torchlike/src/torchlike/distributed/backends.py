@@ -142,7 +142,7 @@ def set_debug_level_from_env() -> None:
 
 
 class _CollectiveOptions:
-    """What a method of a `ProcessGroup` is told."""
+    """Arguments of a method of `ProcessGroup`."""
 
     def __init__(self) -> None:
         self.reduceOp, self.rootRank, self.rootTensor = "sum", 0, 0

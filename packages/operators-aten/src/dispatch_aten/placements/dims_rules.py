@@ -55,21 +55,21 @@ def _broadcast(shapes: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], list
 
 
 def pointwise(call: Call, linear: str = "", outputs: int = 1) -> Dims | None:
-    """Return what a call does: each element is made of those at its place; dimensions of size 1 are broadcast."""
+    """Return a call's `Dims`: each element is made of those at its place; dimensions of size 1 are broadcast."""
     full, labels = _broadcast(call.shapes)
     made = tuple(range(len(full)))
     return Dims(tuple(labels), (made,) * outputs, linear=_linear(linear, call))
 
 
 def loss(call: Call) -> Dims | None:
-    """Return what a call does: a loss of elements, or their sum; None for an average."""
+    """Return a call's `Dims`: a loss of elements, or their sum; None for an average."""
     full, labels = _broadcast(call.shapes)
     reduction = call.values.get("reduction", 1)
     return None if reduction == 1 else Dims(tuple(labels), (tuple(range(len(full))) if not reduction else (),))
 
 
 def nll_loss(call: Call) -> Dims | None:
-    """Return what a call does: a loss of classes, which are whole."""
+    """Return a call's `Dims`: a loss of classes, which are whole."""
     reduction = call.values["reduction"]
     if len(call.shapes[0]) != 2 or reduction == 1:
         return None
@@ -77,19 +77,19 @@ def nll_loss(call: Call) -> Dims | None:
 
 
 def nll_loss_backward(call: Call) -> Dims | None:
-    """Return what a call does: the gradient of a loss of classes."""
+    """Return a call's `Dims`: the gradient of a loss of classes."""
     if len(call.shape_of(1) or ()) != 2:
         return None
     return read_row(f"{'n' if call.shapes[0] else ''},nc,n,c,->nc; whole c; linear 0")(call)
 
 
 def convert(call: Call) -> Dims | None:
-    """Return what a call does: a copy in another dtype, or a copy."""
+    """Return a call's `Dims`: a copy in another dtype, or a copy."""
     return pointwise(call, "0" if call.values.get("dtype") is None else "")  # sums of what was rounded are others
 
 
 def reduction(call: Call, combine: str | None, linear: bool = False) -> Dims | None:
-    """Return what a call does: dimensions that are combined, or needed whole without a way to combine parts."""
+    """Return a call's `Dims`: dimensions that are combined, or needed whole without a way to combine parts."""
     (shape,) = call.shapes
     dims = call.values.get("dim")
     gone = normalize(None if dims in (None, [], ()) else dims, len(shape))
@@ -103,19 +103,19 @@ def reduction(call: Call, combine: str | None, linear: bool = False) -> Dims | N
 
 
 def truths(call: Call, combine: str) -> Dims | None:
-    """Return what a call does: dimensions that are combined, of which an empty list names none."""
+    """Return a call's `Dims`: dimensions that are combined, of which an empty list names none."""
     dims = call.values.get("dim")
     return pointwise(call) if dims is not None and not len(dims) else reduction(call, combine)
 
 
 def embedding_backward(call: Call) -> Dims | None:
-    """Return what a call does: the gradient of a table, which may be scaled by how often each row was taken."""
+    """Return a call's `Dims`: the gradient of a table, which may be scaled by how often each row was taken."""
     scaled = call.values.get("scale_grad_by_freq")
     return read_row(f"*d,*->vd; linear 0; whole {'v*' if scaled else 'v'}")(call)
 
 
 def along(call: Call, name: str, linear: bool = False, backward: bool = False) -> Dims | None:
-    """Return what a call does: dimensions that are needed whole, all others apart from each other."""
+    """Return a call's `Dims`: dimensions that are needed whole, all others apart from each other."""
     ndim = max(map(len, call.shapes))
     if any(len(shape) != ndim for shape in call.shapes):
         return None
@@ -129,13 +129,13 @@ def along(call: Call, name: str, linear: bool = False, backward: bool = False) -
 
 
 def cat(call: Call) -> Dims | None:
-    """Return what a call does: tensors behind each other."""
+    """Return a call's `Dims`: tensors behind each other."""
     found = along(call, "dim")
     return found and Dims(found.inputs, found.outputs[:1], linear=(frozenset(range(len(call.shapes))),), any_way=True)
 
 
 def stack(call: Call) -> Dims | None:
-    """Return what a call does: tensors along a new dimension."""
+    """Return a call's `Dims`: tensors along a new dimension."""
     labels: tuple[Label, ...] = tuple(range(len(call.shapes[0])))
     dim = call.values.get("dim", 0) % (len(labels) + 1)
     made = (*labels[:dim], None, *labels[dim:])
@@ -147,7 +147,7 @@ def _view(inputs: tuple[Label, ...], output: tuple[Label, ...], **options: Any) 
 
 
 def permute(call: Call) -> Dims | None:
-    """Return what a call does: dimensions in another order."""
+    """Return a call's `Dims`: dimensions in another order."""
     (shape,) = call.shapes
     labels = list(range(len(shape)))
     if "dims" in call.values:
@@ -160,26 +160,26 @@ def permute(call: Call) -> Dims | None:
 
 
 def same(call: Call) -> Dims | None:
-    """Return what a call does: the same dimensions."""
+    """Return a call's `Dims`: the same dimensions."""
     labels = tuple(range(len(call.shapes[0])))
     return _view(labels, labels)
 
 
 def reinterpret(call: Call) -> Dims | None:
-    """Return what a call does: the bytes of the last dimension are read as others."""
+    """Return a call's `Dims`: the bytes of the last dimension are read as others."""
     labels: tuple[Label, ...] = tuple(range(len(call.shapes[0])))
     labels = (*labels[:-1], None) if labels else ()
     return Dims((labels,), (labels,))
 
 
 def like(call: Call) -> Dims | None:
-    """Return what a call does: a new tensor that lies as another one."""
+    """Return a call's `Dims`: a new tensor that lies as another one."""
     labels = tuple(range(len(call.shapes[0])))
     return Dims((labels,), (labels,), unread=frozenset({0}))
 
 
 def new(call: Call) -> Dims | None:
-    """Return what a call does: a new tensor of a size, which lies as another one of this size, else whole."""
+    """Return a call's `Dims`: a new tensor of a size, which lies as another one of this size, else whole."""
     labels = tuple(range(len(call.shapes[0])))
     alike = tuple(call.values["size"]) == call.shapes[0]
     made: tuple[Label, ...] = labels if alike else (None,) * len(call.values["size"])
@@ -188,7 +188,7 @@ def new(call: Call) -> Dims | None:
 
 
 def expand(call: Call) -> Dims | None:
-    """Return what a call does: dimensions of size 1 that are repeated, and new ones in front."""
+    """Return a call's `Dims`: dimensions of size 1 that are repeated, and new ones in front."""
     (shape,) = call.shapes
     size = call.values["size"]
     new = len(size) - len(shape)
@@ -198,7 +198,7 @@ def expand(call: Call) -> Dims | None:
 
 
 def squeeze(call: Call) -> Dims | None:
-    """Return what a call does: dimensions of size 1 left out."""
+    """Return a call's `Dims`: dimensions of size 1 left out."""
     (shape,) = call.shapes
     dims = normalize(call.values.get("dim"), len(shape))
     labels = tuple(None if dim in dims and shape[dim] == 1 else dim for dim in range(len(shape)))
@@ -206,14 +206,14 @@ def squeeze(call: Call) -> Dims | None:
 
 
 def unsqueeze(call: Call) -> Dims | None:
-    """Return what a call does: a dimension of size 1 put in."""
+    """Return a call's `Dims`: a dimension of size 1 put in."""
     labels = tuple(range(len(call.shapes[0])))
     dim = call.values["dim"] % (len(labels) + 1)
     return _view(labels, (*labels[:dim], None, *labels[dim:]))
 
 
 def select(call: Call) -> Dims | None:
-    """Return what a call does: a dimension left out that is needed whole."""
+    """Return a call's `Dims`: a dimension left out that is needed whole."""
     ndim = len(call.shapes[0])
     dim = call.values.get("dim", 0) % max(ndim, 1)
     labels = tuple(None if each == dim else each for each in range(ndim))
@@ -221,7 +221,7 @@ def select(call: Call) -> Dims | None:
 
 
 def select_backward(call: Call) -> Dims | None:
-    """Return what a call does: the gradient of one place of a dimension."""
+    """Return a call's `Dims`: the gradient of one place of a dimension."""
     sizes = call.values["input_sizes"]
     dim = call.values["dim"] % len(sizes)
     labels: tuple[Label, ...] = tuple(range(len(sizes) - 1))
@@ -263,7 +263,7 @@ def reshape(call: Call) -> Dims | None:
 
 
 def index_select(call: Call) -> Dims | None:
-    """Return what a call does: a dimension whose places are chosen by a tensor."""
+    """Return a call's `Dims`: a dimension whose places are chosen by a tensor."""
     ndim = len(call.shapes[0])
     dim = normalize(call.values["dim"], ndim)[0]
     labels = tuple(None if each == dim else each for each in range(ndim))
@@ -297,7 +297,7 @@ def index(call: Call, *, puts: bool = False) -> Dims | None:
 
 
 def pad(call: Call) -> Dims | None:
-    """Return what a call does: dimensions that grow, which are needed whole."""
+    """Return a call's `Dims`: dimensions that grow, which are needed whole."""
     ndim, pad = len(call.shapes[0]), call.values["pad"]
     padded = {ndim - 1 - index // 2 for index, each in enumerate(pad) if each}
     labels = tuple(None if dim in padded else dim for dim in range(ndim))

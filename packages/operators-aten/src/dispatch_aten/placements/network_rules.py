@@ -30,7 +30,7 @@ def _channels(call: Call, kernel: int) -> dict[str, int]:
 
 
 def convolution(call: Call) -> Dims | None:
-    """Return what a call does: a convolution of samples; without groups also of channels, which are summed."""
+    """Return a call's `Dims`: a convolution of samples; without groups also of channels, which are summed."""
     if call.values["groups"] != 1:
         return read_row("n.,.,.->n.")(call)
     ndim = len(call.shapes[0])
@@ -40,7 +40,7 @@ def convolution(call: Call) -> Dims | None:
 
 
 def convolution_backward(call: Call) -> Dims | None:
-    """Return what a call does: the gradients of a convolution; that of the bias needs the images' channels whole."""
+    """Return a call's `Dims`: the gradients of a convolution; that of the bias needs the images' channels whole."""
     if call.values["groups"] != 1:
         return read_row("n.,n.,.->n.,.,.; linear 0")(call)
     ndim, has_bias = len(call.shapes[0]), call.values["output_mask"][2]
@@ -55,7 +55,7 @@ def convolution_backward(call: Call) -> Dims | None:
 
 
 def _of_channels(call: Call, given: int, results: int, *, training: bool) -> Dims | None:
-    """Return what a call does to images, of which ``given`` are arguments, and to numbers of their channels."""
+    """Return the `Dims` of a call on images, of which ``given`` are arguments, and numbers of their channels."""
     labels = ("n", "c", *range(len(call.shapes[0]) - 2))
     inputs = [
         labels if rank < given else ("c",) if shape != (0,) else (None,) for rank, shape in enumerate(call.shapes)
@@ -65,7 +65,7 @@ def _of_channels(call: Call, given: int, results: int, *, training: bool) -> Dim
 
 
 def batch_norm(call: Call) -> Dims | None:
-    """Return what a call does: channels apart from each other; in training, of a whole batch."""
+    """Return a call's `Dims`: channels apart from each other; in training, of a whole batch."""
     if call.values.get("training"):
         return _of_channels(call, 1, 4, training=True)
     found = _of_channels(call, 1, 2, training=False)
@@ -73,17 +73,17 @@ def batch_norm(call: Call) -> Dims | None:
 
 
 def batch_norm_backward(call: Call) -> Dims | None:
-    """Return what a call does: the gradients of batch norm, of a whole batch."""
+    """Return a call's `Dims`: the gradients of batch norm, of a whole batch."""
     return _of_channels(call, 2, 2, training=True)
 
 
 def group_norm(call: Call) -> Dims | None:
-    """Return what a call does: samples apart from each other."""
+    """Return a call's `Dims`: samples apart from each other."""
     found = read_row("n.,.,.->n.,n.,n.")(call)
     return found and Dims(found.inputs, (found.inputs[0], ("n", None), ("n", None)), counts={"N": "n"})
 
 
 def group_norm_backward(call: Call) -> Dims | None:
-    """Return what a call does: the gradients of samples, and of a weight and a bias, which are summed over them."""
+    """Return a call's `Dims`: the gradients of samples, and of a weight and a bias, which are summed over them."""
     found = read_row("n.,n.,n.,n.,.->n.,.,.; linear 0")(call)
     return found and Dims(found.inputs, (found.inputs[0], (None,), (None,)), linear=found.linear, counts={"N": "n"})

@@ -29,7 +29,7 @@ class FileSystemReader:
         self.path = Path(path)
 
     def read_metadata(self) -> Metadata:
-        """Return what the checkpoint has. Raises ``CheckpointException`` for a folder that is none."""
+        """Return the contents of the checkpoint. Raises ``CheckpointException`` for a folder that is none."""
         index, values = read_index(self.path)
         found: dict[str, Any] = {name: BytesStorageMetadata() for name in values}
         for name, entry in index.items():

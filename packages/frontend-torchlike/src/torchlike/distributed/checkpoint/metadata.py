@@ -1,4 +1,4 @@
-"""What a checkpoint has (source: ``torch.distributed.checkpoint.metadata``)."""
+"""The contents of a checkpoint (source: ``torch.distributed.checkpoint.metadata``)."""
 
 from __future__ import annotations
 

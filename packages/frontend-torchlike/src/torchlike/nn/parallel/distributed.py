@@ -180,7 +180,7 @@ class DistributedDataParallel(Module, Joinable):
         )
 
     def join_hook(self, **kwargs: Any) -> Any:
-        """Return what a process does that has no more inputs, for `torch.distributed.algorithms.join.Join`."""
+        """Return the hook of a process that has no more inputs, for `torch.distributed.algorithms.join.Join`."""
         from .shadows import DDPJoinHook
 
         return DDPJoinHook(self, divides_by_all=kwargs.get("divide_by_initial_world_size", True))

@@ -14,7 +14,7 @@ __all__ = ["JoinConfig", "JoinHook", "Joinable"]
 
 @dataclass(frozen=True)
 class JoinConfig:
-    """What a `Join` has told a `Joinable`."""
+    """A `Join`'s settings, as its `Joinable` sees them."""
 
     enable: bool = False
     throw_on_early_termination: bool = False
@@ -22,13 +22,13 @@ class JoinConfig:
 
 
 class JoinHook:
-    """What a process does for a `Joinable` when it has no more inputs."""
+    """A process's part in the calls of a `Joinable` when it has no more inputs of its own."""
 
     def main_hook(self) -> None:
         """Take part in the exchanges of one step of the processes that go on."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Do what is left once no process goes on; ``is_last_joiner`` is whether this one was among the last."""
+        """Come to an end once no process goes on; ``is_last_joiner`` is whether this one was among the last."""
 
 
 class Joinable(ABC):
@@ -41,7 +41,7 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return what a process does that has no more inputs; the keywords are those of `Join`."""
+        """Return the hook of a process that has no more inputs; the keywords are those of `Join`."""
 
     @property
     @abstractmethod

@@ -41,7 +41,7 @@ def tell_step(module: Any, *, is_synced: bool) -> int:
 
 
 class DDPJoinHook(JoinHook):
-    """What a process does for a `DistributedDataParallel` when it has no more inputs."""
+    """A process's part in the calls of a `DistributedDataParallel` when it has no more inputs of its own."""
 
     def __init__(self, module: Any, *, divides_by_all: bool) -> None:
         super().__init__()
