@@ -150,6 +150,12 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], list[Any]]]] = {
     "qr": (lambda x: torch.linalg.qr(x.detach()).Q.abs(), lambda: [draw(6, 3)]),
     "nonzero": (lambda x: (x > 0).nonzero(), lambda: [draw(4, 6)]),
     "einsum": (lambda x, y: torch.einsum("bij,bjk->bik", x, y), lambda: [draw(4, 2, 6), draw(4, 6, 3)]),
+    "rotary": (
+        lambda x, y: torch.view_as_real(
+            torch.view_as_complex(x.reshape(2, 4, 3, 4, 2)) * torch.view_as_complex(y)
+        ).transpose(2, 4),
+        lambda: [draw(2, 4, 3, 8), draw(4, 1, 4, 2)],
+    ),
     "group_norm": (lambda x: F.group_norm(x, 2), lambda: [draw(4, 4, 3)]),
     "batch_norm": (lambda x: F.batch_norm(x, None, None, training=True), lambda: [draw(6, 4)]),
 }

@@ -52,6 +52,8 @@ replication_pad2d_backward: nchw,nchw->nchw; whole hw; linear 0; even c
 native_dropout_backward: *,*->*; linear 0
 tril: *ij->*ij; whole ij; linear 0
 triu: *ij->*ij; whole ij; linear 0
+view_as_complex: *p->*; whole p; linear 0
+view_as_real: *->*p; linear 0
 """
 
 #: Operators of a batch of images, each channel for itself.

@@ -174,5 +174,5 @@ _BY_NAME: Final[dict[str, Callable[..., Any]]] = {
     "mean": _mean,
     "embedding": _embed,
     "squeeze": _squeeze,
-    "view": _view,
+    **dict.fromkeys(("view", "view_as_complex"), _view),
 }
