@@ -145,6 +145,21 @@ def shard():
             learn(net, name, dtype, slice(rank, None, size))
             wholes = [each.full_tensor() for each in net.parameters()]
             found[f"{name} {dtype}"] = _difference(alone.parameters(), wholes)
+    alone, net = learn(build(dtype), name, dtype), build(dtype)
+    fully_shard(net[0])
+    fully_shard(net)
+    net.set_modules_to_forward_prefetch([net[0]])
+
+    def gather(module, _):
+        for each in (module, module[0]):
+            each.unshard()
+
+    net.register_forward_pre_hook(gather, prepend=True)
+    learn(net, name, dtype, slice(rank, None, size))
+    net[0].unshard()
+    found["gathered by the program 64"] = _difference(
+        alone.parameters(), [each.full_tensor() for each in net.state_dict().values()]
+    )
     return found, list(net[0].weight.to_local().shape)
 
 
@@ -169,3 +184,45 @@ def save_and_load():
         _difference(kept, [each.full_tensor() for each in other.parameters()]) == 0,
         _difference(kept, plain["net"].values()) == 0,
     ]
+
+
+def whole_states():
+    """Return whether training goes on from states of whole tensors that process 0 alone has, and the names that DDP has."""
+    from torchlike.distributed.checkpoint import state_dict as states
+    from torchlike.distributed.fsdp import fully_shard
+
+    rank, size, dtype = dist.get_rank(), dist.get_world_size(), torch.float64
+    part = slice(rank, None, size)
+
+    def step(net, optimizer, count):
+        for (x, y), _ in zip(batches(dtype), range(count), strict=False):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(net(x[part]), y[part]).backward()
+            optimizer.step()
+        return [each.full_tensor() for each in net.parameters()]
+
+    net = fully_shard(build(dtype, seed=3))
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+    step(net, optimizer, 2)
+    on_host = states.StateDictOptions(full_state_dict=True, cpu_offload=True)
+    model, own = states.get_state_dict(net, optimizer, options=on_host)
+    told = [len(model), len(own)] == ([6, 2] if rank == 0 else [0, 0])
+    whole = [type(each) is torch.Tensor for each in model.values()]
+    expected = step(net, optimizer, 3)
+
+    with torch.device("meta"):
+        other = build(dtype)
+    fully_shard(other)
+    optimizer = torch.optim.Adam(other.parameters(), lr=0.5)
+    from_first = states.StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+    states.set_model_state_dict(other, model, options=from_first)
+    optimizer = torch.optim.Adam(other.parameters(), lr=0.5)
+    states.set_optimizer_state_dict(other, optimizer, own, options=from_first)
+    found = step(other, optimizer, 3)
+
+    wrapped = DistributedDataParallel(nn.Sequential(build(dtype)))
+    names = [*states.get_model_state_dict(wrapped)]
+    changed = {name: each * 0 for name, each in states.get_model_state_dict(wrapped).items()}
+    states.set_model_state_dict(wrapped, changed)
+    zeros = not any(each.any() for each in wrapped.parameters())
+    return [told, all(whole), _difference(expected, found) == 0, names[0] == "0.0.weight", zeros]

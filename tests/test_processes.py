@@ -58,11 +58,12 @@ def test_gradients_of_hooks_and_of_uneven_inputs_are_those_of_torch(engine, tmp_
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_parameters_in_parts_are_trained_and_kept_by_processes(engine, tmp_path):
-    found = run_all(engine, 2, tmp_path, "shard", "save_and_load", TEST_FOLDER=str(tmp_path))
+    names = ["shard", "save_and_load", "whole_states"]
+    found = run_all(engine, 2, tmp_path, *names, TEST_FOLDER=str(tmp_path))
     for each in found:
         differences, shape = each["shard"]
         assert all(value < (1e-5 if "32" in name else 1e-12) for name, value in differences.items()), differences
-        assert shape == [8, 6] and each["save_and_load"] == [True, True]
+        assert shape == [8, 6] and all(each["save_and_load"]) and all(each["whole_states"]), each
 
 
 def test_the_example_trains_in_two_processes_as_in_one(tmp_path):

@@ -11,6 +11,7 @@ from torchlike import nn, optim
 from torchlike.distributed import checkpoint
 from torchlike.distributed.checkpoint.state_dict import (
     StateDictOptions,
+    get_model_state_dict,
     get_optimizer_state_dict,
     get_state_dict,
     set_optimizer_state_dict,
@@ -143,3 +144,43 @@ def test_planners_of_a_program_are_refused(tmp_path):
 def test_objects_with_a_state_are_known():
     assert isinstance(nn.Linear(1, 1), checkpoint.stateful.Stateful)
     assert not isinstance({}, checkpoint.stateful.Stateful)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_flat_state_of_an_optimizer_is_its_state(name):
+    net, optimizer = make(name)
+    train(net, optimizer)
+    flat = get_optimizer_state_dict(net, optimizer, options=StateDictOptions(flatten_optimizer_state_dict=True))
+    assert flat["param_groups.2.bias.lr"] == optimizer.param_groups[0]["lr"]
+    assert all(type(each) is not dict for each in flat.values())
+    kept = {name: each.clone() if hasattr(each, "clone") else each for name, each in flat.items()}
+    copied = [each.detach().clone() for each in net.parameters()]
+    expected = train(net, optimizer)
+
+    net, optimizer = make(name)
+    for each, values in zip(net.parameters(), copied, strict=True):
+        each.data.copy_(values)
+    set_optimizer_state_dict(net, optimizer, kept)
+    assert train(net, optimizer) == expected
+    changed = kept | {"param_groups.2.bias.lr": 7.0}
+    with pytest.raises(RuntimeError, match="the same saved param_group value"):
+        set_optimizer_state_dict(net, optimizer, changed)
+
+
+def test_options_that_do_not_fit_and_states_that_lack_something_are_refused():
+    with pytest.raises(ValueError, match="full_state_dict must be True when broadcast_from_rank0"):
+        StateDictOptions(broadcast_from_rank0=True)
+    net, optimizer = make("Adam")
+    train(net, optimizer)
+    states = get_optimizer_state_dict(net, optimizer)
+    del states["state"]["0.bias"]
+    with pytest.raises(RuntimeError, match=r"Missing optimizer state for parameter '0\.bias'"):
+        set_optimizer_state_dict(net, optimizer, states)
+    set_optimizer_state_dict(net, optimizer, states, options=StateDictOptions(strict=False))
+
+
+def test_states_of_parts_of_a_model_have_its_names_or_their_own():
+    net, _ = make("SGD")
+    assert [*get_model_state_dict(net, submodules={net[2]})] == ["2.weight", "2.bias"]
+    own = StateDictOptions(keep_submodule_prefixes=False)
+    assert [*get_model_state_dict(net, submodules={net[2]}, options=own)] == ["weight", "bias"]

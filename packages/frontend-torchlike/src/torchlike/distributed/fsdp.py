@@ -78,14 +78,20 @@ class FSDPModule:
         return _make_sharded, (type(self).__mro__[2],), self.__dict__
 
     def unshard(self, async_op: bool = False) -> None:
-        """Gather the module's own parameters, until `reshard`."""
+        """Gather the module's own parameters, until `reshard`, the end of the next ``forward``, or a state is taken."""
         self._fsdp.gather()
-        self._fsdp.is_held = True
 
     def reshard(self) -> None:
         """Give the module its parts back."""
-        self._fsdp.is_held = False
         self._fsdp.release()
+
+    def _save_to_state_dict(self, *args: Any) -> None:
+        self._fsdp.release()
+        super()._save_to_state_dict(*args)  # type: ignore[misc]  # the module's class comes next
+
+    def _load_from_state_dict(self, *args: Any) -> None:
+        self._fsdp.release()
+        super()._load_from_state_dict(*args)  # type: ignore[misc]
 
     def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
         """Say whether backward averages gradients over the processes; without it each keeps the sum of its own."""
@@ -93,11 +99,28 @@ class FSDPModule:
             if isinstance(each, FSDPModule):
                 each._fsdp.syncs = requires_gradient_sync
 
+    def set_is_last_backward(self, is_last_backward: bool) -> None:
+        """Take whether another backward comes before the optimizer: each one is waited for here."""
+
+    def set_modules_to_forward_prefetch(self, modules: list[Any]) -> None:
+        """Take the modules that could be gathered early in ``forward``; each is when it is called. Raises ``ValueError``."""
+        _check_sharded(modules)
+
+    def set_modules_to_backward_prefetch(self, modules: list[Any]) -> None:
+        """Take the modules that could be gathered early in backward; each is when it is needed. Raises ``ValueError``."""
+        _check_sharded(modules)
+
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Say whether parameters are given back after ``forward``, and gathered again in backward."""
         for each in self.modules() if recurse else (self,):  # type: ignore[attr-defined]
             if isinstance(each, FSDPModule):
                 each._fsdp.reshards = reshard_after_forward
+
+
+def _check_sharded(modules: list[Any]) -> None:
+    for each in modules:
+        if not isinstance(each, FSDPModule):
+            raise ValueError(f"No FSDP state found on {type(each).__name__}\nHint: fully_shard(module) gives it one")
 
 
 class FullyShardedDataParallel:
@@ -124,8 +147,6 @@ class _ShardedParameters:
     ) -> None:
         self.module, self.owners, self.mesh, self.policy = module, owners, mesh, policy
         self.syncs, self.reshards = True, True
-        #: Whether the program has gathered the parameters itself.
-        self.is_held = False
         #: Module and name → the mesh and the placements that the parameter had before; see Note [Parts of parts].
         self._before = before
         #: Whether the compiler gathers.
@@ -169,8 +190,7 @@ class _ShardedParameters:
     def after(self, module: Module, args: Any, outputs: Any) -> Any:
         if self._blocks:
             self._blocks.pop().__exit__(None, None, None)
-        if not self.is_held:  # what backward needs is kept by it, or gathered again
-            self.release()
+        self.release()  # what backward needs is kept by it, or gathered again
         wanted = self.policy.output_dtype
         return outputs.to(wanted) if wanted is not None and isinstance(outputs, Tensor) else outputs
 

@@ -83,7 +83,7 @@ _LINEAR: Final = {
 }
 #: Pointwise operators without the tag, or of which a call with a reduction is one without (``reduction=0``).
 _POINTWISE: Final = frozenset(
-    "rsub fill copy floor_divide hardswish masked_fill log_sigmoid_forward _prelu_kernel complex copysign"
+    "rsub fill zero copy floor_divide hardswish masked_fill log_sigmoid_forward _prelu_kernel complex copysign"
     " hardshrink_backward softshrink_backward elu_backward leaky_relu_backward hardtanh_backward hardswish_backward"
     " hardsigmoid_backward softplus_backward log_sigmoid_backward mse_loss_backward smooth_l1_loss_backward".split()
 )
