@@ -48,6 +48,20 @@ def test_a_store_waits_for_keys_and_workers(store):
             each.result().close()
 
 
+def test_a_thread_that_waits_leaves_the_store_to_others(store):
+    ended = threading.Event()
+    busy = threading.Thread(target=lambda: [sum(range(1000)) for _ in iter(ended.is_set, True)])
+    busy.start()
+    try:
+        for each in range(5):
+            timer = threading.Timer(0.02, store.set, [f"{each}", "1"])
+            timer.start()
+            store.wait([f"{each}"], 5)
+    finally:
+        ended.set()
+        busy.join()
+
+
 def test_a_store_answers_in_time_or_says_so(store):
     before = time.monotonic()
     with pytest.raises(StoreTimeoutError, match=r"timeout of 0\.3 s was over before 'x' is set, in the store at 127"):

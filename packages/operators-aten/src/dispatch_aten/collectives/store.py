@@ -27,6 +27,8 @@ KEY_VARIABLE: Final = "DISPATCH_STORE_KEY"
 _LOCAL_KEY: Final = b"dispatch"
 _DEFAULT: Final = timedelta(seconds=300)
 _RETRY: Final = 0.05
+#: The pause of a request that waits, in which another thread has the connection: a lock alone gives it to the same one.
+_TURN: Final = 0.001
 #: How many seconds an answer may take beyond the time for which a request waits.
 _SLACK: Final = 2.0
 
@@ -259,6 +261,7 @@ class TCPStore:
                 raise StoreTimeoutError(
                     f"the timeout of {limit:g} s was over before {what}, in the store at {self.host}:{self.port}"
                 )
+            sleep(_TURN)
 
     def _ask(self, message: list[Any], limit: float | None = None) -> Any:
         return _result(self._request(message, self._timeout if limit is None else limit))
