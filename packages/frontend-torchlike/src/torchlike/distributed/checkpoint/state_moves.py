@@ -30,9 +30,8 @@ def gather(state: dict[str, Any], *, full: bool, to_host: bool) -> dict[str, Any
         if not isinstance(value, Tensor):
             return value
         is_placed = full and isinstance(value, DTensor)
-        if is_placed:
-            value = value.full_tensor()
-        return value.detach().to("cpu", copy=not is_placed) if to_host and is_kept else value
+        found: Any = value.full_tensor() if is_placed else value  # type: ignore[attr-defined]  # DTensor's
+        return found.detach().to("cpu", copy=not is_placed) if to_host and is_kept else found
 
     is_kept = not (full and to_host and is_group() and get_rank())
     made = _each(state, take)
@@ -44,7 +43,8 @@ def spread(state: Any, own: Any) -> Any:
     if isinstance(state, Mapping):
         return {key: spread(value, own.get(key) if isinstance(own, Mapping) else None) for key, value in state.items()}
     if isinstance(own, DTensor) and isinstance(state, Tensor) and not isinstance(state, DTensor):
-        return distribute_tensor(state, own.device_mesh, own.placements, src_data_rank=None)
+        mesh, placements = own.device_mesh, own.placements  # type: ignore[attr-defined]
+        return distribute_tensor(state, mesh, placements, src_data_rank=None)
     return state
 
 
