@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -11,7 +12,7 @@ import torchlike
 from dispatch_core.runtime import DeviceInterface
 from torchlike import distributed
 from torchlike.distributed import process_groups
-from torchlike.distributed.tensor import DeviceMesh
+from torchlike.distributed.tensor import DeviceMesh, distribute_tensor
 from torchlike.nn.parallel import DistributedDataParallel
 from torchlike.utils.data import DistributedSampler
 
@@ -41,6 +42,29 @@ def test_a_mesh_makes_no_group_but_that_of_one_process(monkeypatch):
     assert not distributed.is_initialized()
     assert DeviceMesh("cpu", [0]).get_group().size == 1
     distributed.destroy_process_group()
+
+
+def test_threads_enter_one_mesh_each_for_itself():
+    mesh, barrier, found = DeviceMesh("cpu", [0]), threading.Barrier(2, timeout=20), []
+
+    def enter(waits):
+        with mesh:
+            barrier.wait()
+            found.append(distribute_tensor(torchlike.ones(1)).device_mesh is mesh)
+            for _ in range(waits):
+                barrier.wait()
+        for _ in range(1 - waits):
+            barrier.wait()
+        with pytest.raises(RuntimeError, match="there is no mesh"):
+            distribute_tensor(torchlike.ones(1))
+        found.append(True)
+
+    threads = [threading.Thread(target=enter, args=(waits,)) for waits in (0, 1)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert found == [True] * 4
 
 
 def test_a_group_of_one_process_has_every_collective(group):
@@ -266,6 +290,7 @@ def test_a_group_without_a_backend_says_what_is_missing(monkeypatch):
 
 ROUNDS = """
 import sys
+import threading
 import dispatch_core as dc
 from dispatch_core.runtime import DeviceInterface
 from torchlike import distributed

@@ -38,8 +38,8 @@ from .process_groups import (
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
 
-#: The mesh of the innermost ``with`` block.
-_current: Final[ContextVar[DeviceMesh | None]] = ContextVar("_current", default=None)
+#: The meshes of the ``with`` blocks around, the innermost last.
+_entered: Final[ContextVar[tuple[DeviceMesh, ...]]] = ContextVar("_entered", default=())
 
 
 class DeviceMesh(Mesh):
@@ -113,11 +113,11 @@ class DeviceMesh(Mesh):
         return cls(device_type, list(find_ranks(group)) if mesh is None else mesh, mesh_dim_names=mesh_dim_names)
 
     def __enter__(self) -> Self:
-        self.__dict__.setdefault("_tokens", []).append(_current.set(self))
+        _entered.set((*_entered.get(), self))
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        _current.reset(self._tokens.pop())
+        _entered.set(_entered.get()[:-1])
 
 
 def init_device_mesh(
@@ -143,7 +143,7 @@ def init_device_mesh(
 
 def current_mesh(name: str, given: Any = None) -> DeviceMesh:
     """Return the mesh that a function is given, or that of the ``with`` block; raises ``PlacementError`` for none."""
-    found = _current.get() if given is None else given
+    found = next(reversed(_entered.get()), None) if given is None else given
     if not isinstance(found, Mesh):
         raise PlacementError(
             f"{name}: there is no mesh", hint="give device_mesh, or call it in a block of `with mesh:`"
