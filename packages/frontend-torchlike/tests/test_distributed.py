@@ -67,6 +67,15 @@ def test_threads_enter_one_mesh_each_for_itself():
     assert found == [True] * 4
 
 
+def test_groups_beside_each_other_are_made_all_or_none(group):
+    own, made = distributed.new_subgroups_by_enumeration([[0]])
+    assert made == [own] and own.size == 1 and distributed.new_subgroups(1)[0].size == 1
+    count = distributed.get_pg_count()
+    with pytest.raises(ValueError, match="Rank 0 has appeared in both subgroup"):
+        distributed.new_subgroups_by_enumeration([[0], [0]])
+    assert distributed.get_pg_count() == count
+
+
 def test_a_group_of_one_process_has_every_collective(group):
     x = torchlike.arange(4.0)
     assert distributed.is_available() and distributed.is_initialized() and distributed.get_backend() == "gloo"

@@ -56,15 +56,14 @@ def new_subgroups_by_enumeration(
     """
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
-    own, made, seen = None, list[Any](), dict[int, Sequence[int]]()
+    seen: dict[int, Sequence[int]] = {}
     for ranks in ranks_per_subgroup_list:
-        made.append(new_group(ranks, timeout, backend, pg_options, group_desc=group_desc))
         for rank in ranks:
             if rank in seen:
                 raise ValueError(f"Rank {rank} has appeared in both subgroup {seen[rank]} and {ranks}")
             seen[rank] = ranks
-        if get_rank() in ranks:
-            own = made[-1]
+    made = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in ranks_per_subgroup_list]
+    own = next((group for group, ranks in zip(made, ranks_per_subgroup_list, strict=True) if get_rank() in ranks), None)
     return own, made
 
 
