@@ -72,7 +72,7 @@ _GROUPS: Final = {
     "torchlike.device_modules.cpu_amp": "cpu.amp cpu.amp.autocast_mode cpu.amp.grad_scaler",
     "torchlike.cuda": "cuda.memory cuda.random cuda.streams",
     "torchlike.cuda.amp": "cuda.amp.autocast_mode cuda.amp.common cuda.amp.grad_scaler",
-    "torchlike.distributed": "distributed.distributed_c10d",
+    "torchlike.distributed": "distributed.constants distributed.distributed_c10d",
     "torchlike.distributed.tensor": (
         "distributed.tensor.placement_types distributed._tensor.api distributed._tensor.placement_types"
     ),
