@@ -111,6 +111,8 @@ own, first = layer.weight, swap_tensor(layer, "weight", torch.ones(1, 2))
 assert first is own and type(layer.weight) is torch.Tensor and swap_tensor(layer, "none", None, allow_missing=True) is None
 from torch.distributed.tensor.placement_types import Partial, _Partial  # an older name of one
 assert _Partial is Partial
+from torch.distributed.constants import default_pg_timeout
+assert default_pg_timeout.total_seconds() == 1800
 assert _broadcast_to_and_flatten(0, tree_flatten([1, (2, 3)])[1]) == [0, 0, 0] and _get_name(len) == "len"
 try:
     torch.ones(1, dtype=torch.qint8)
