@@ -428,7 +428,7 @@ def arrays(session: nox.Session) -> None:
     """Run the tests of array libraries as devices, and of data beside theirs; arguments after ``--`` go to pytest."""
     _install_wheels(session, "test", "demo", "arrays", "interop")
     folder = "packages/backend-array-api"
-    pages = [f"{PAGE}[guides-{name}]" for name in ("array-libraries", "data")]
+    pages = [f"{PAGE}[guides-{name}]" for name in ("array-libraries", "beyond-one-device", "data")]
     refusals = "tests/parity/test_refusals_of_devices.py"
     crossing = ("tests/interop", "tests/test_compositions.py", "tests/test_saved_memory.py", refusals, *pages)
     _pytest(session, OF_LIBRARIES, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS, *crossing)

@@ -79,7 +79,13 @@ def by_hand(net, line, grid):
     return line, [Replicate()]
 
 
-STYLES = [fsdp, data_parallel, tensor_parallel, hybrid, by_hand]
+def plan_and_parts(net, line, grid):
+    found = tensor_parallel(net, line, grid)
+    fully_shard(net, mesh=grid["data"])
+    return found
+
+
+STYLES = [fsdp, data_parallel, tensor_parallel, hybrid, by_hand, plan_and_parts]
 AROUND = {"eager": lambda step: step, "captured": torchlike.capture}
 #: Those that run each time; the others take as long as all the rest.
 FIRST = {
@@ -88,6 +94,7 @@ FIRST = {
     ("SGD", "eager", "hybrid"),
     ("Adam", "eager", "data_parallel"),
     ("SGD", "captured", "by_hand"),
+    ("Adam", "captured", "plan_and_parts"),
 }
 CASES = [
     pytest.param(name, around, style, marks=() if (name, around, style.__name__) in FIRST else pytest.mark.long)
@@ -117,6 +124,17 @@ def test_parameters_that_no_dimension_of_fits_are_whole(line):
     assert type(net).__name__ == "FSDPSequential"
     with pytest.raises(ValueError, match="has taken this module already"):
         fully_shard(net, mesh=line)
+
+
+def test_parameters_of_a_plan_are_cut_along_the_rest_of_the_mesh(line, grid):
+    net = make().to("jax")
+    plan_and_parts(net, line, grid)
+    assert [each.placements for each in net.parameters()] == [
+        (Shard(1), Shard(0)),
+        (Replicate(), Shard(0)),
+        (Shard(0), Shard(1)),
+        (Shard(0), Replicate()),
+    ]
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

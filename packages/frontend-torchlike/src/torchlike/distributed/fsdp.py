@@ -361,8 +361,11 @@ def _is_taken(parameter: Tensor, mesh: DeviceMesh) -> bool:
     known = placement_of(parameter)
     if known is None:
         return False
-    if has_devices(mesh.device_type) or not set(known[0].dims).isdisjoint(mesh.dims):
-        return known[0].root == mesh.root or has_devices(mesh.device_type)
+    if has_devices(mesh.device_type):
+        now: dict[int, Placement] = dict(zip(known[0].dims, known[1], strict=True))
+        return known[0].root != mesh.root or isinstance(now.get(mesh.dims[-1]), Shard)
+    if not set(known[0].dims).isdisjoint(mesh.dims):
+        return known[0].root == mesh.root
     if known[0].root != mesh.root:
         raise PlacementError(
             f"fully_shard: a parameter lies on {known[0]}, which is no part of the mesh of {mesh}",
@@ -374,6 +377,11 @@ def _is_taken(parameter: Tensor, mesh: DeviceMesh) -> bool:
 def _cut_part(parameter: Tensor, mesh: DeviceMesh, part: Any, lies: Sequence[Placement], chosen: Any) -> Parameter:
     """Return a parameter that lies on a part of a mesh, cut along another part, too; see Note [Parts of parts]."""
     taken = [each.dim for each in lies if isinstance(each, Shard)]
+    if has_devices(mesh.device_type):
+        placements = list(lies)
+        placements[part.dims.index(mesh.dims[-1])] = chosen or _cut(parameter, mesh, taken)
+        moved = parameter.detach().redistribute(placements=placements)  # type: ignore[attr-defined]
+        return Parameter(moved, requires_grad=parameter.requires_grad)
     free = [dim for dim, size in enumerate(parameter.shape) if dim not in taken and size >= mesh.size(mesh.ndim - 1)]
     outer = chosen or (Shard((free or [0])[0]) if parameter.ndim else Replicate())
     both = as_device_mesh(mesh.root._part(sorted({*mesh.dims, *part.dims})))
@@ -386,12 +394,12 @@ def _cut_part(parameter: Tensor, mesh: DeviceMesh, part: Any, lies: Sequence[Pla
     return Parameter(made.detach(), requires_grad=parameter.requires_grad)
 
 
-def _cut(parameter: Tensor, mesh: DeviceMesh) -> Placement:
-    """Return how a parameter lies along the last dimension of a mesh."""
+def _cut(parameter: Tensor, mesh: DeviceMesh, taken: Sequence[int] = ()) -> Placement:
+    """Return how a parameter lies along the last dimension of a mesh; some of its own are cut already."""
     if not parameter.ndim:
         return Replicate()
     if not has_devices(mesh.device_type):
         return Shard(0)
     parts = mesh.size(mesh.ndim - 1)
-    fitting = [dim for dim, size in enumerate(parameter.shape) if size % parts == 0 and size]
+    fitting = [dim for dim, size in enumerate(parameter.shape) if size % parts == 0 and size and dim not in taken]
     return Shard(max(fitting, key=lambda dim: (parameter.shape[dim], -dim))) if fitting else Replicate()
