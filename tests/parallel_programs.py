@@ -160,6 +160,15 @@ def shard():
     found["gathered by the program 64"] = _difference(
         alone.parameters(), [each.full_tensor() for each in net.state_dict().values()]
     )
+    alone, accumulated = build(torch.float64), build(torch.float64)
+    fully_shard(accumulated)
+    for number, (x, y) in zip(range(3), batches(torch.float64), strict=False):
+        accumulated.set_requires_gradient_sync(number == 2)
+        nn.functional.cross_entropy(alone(x), y).backward()
+        nn.functional.cross_entropy(accumulated(x[rank::size]), y[rank::size]).backward()
+        assert (accumulated[0].bias.grad is None) == (number < 2)
+    wanted, grads = ([each.grad for each in one.parameters()] for one in (alone, accumulated))
+    found["accumulated 64"] = _difference(wanted, [each.full_tensor() for each in grads])
     return found, list(net[0].weight.to_local().shape)
 
 

@@ -142,3 +142,16 @@ def test_modules_without_numbers_are_cut_and_filled_afterwards() -> None:
         assert model(torch.ones(1, 4)).tolist() == [[31.0, 31.0]]
 
     run_ranks((2, 2), run, ("data", "model"))
+
+
+def test_plans_and_modules_of_another_kind_are_refused() -> None:
+    def run(mesh: DeviceMesh) -> None:
+        with pytest.raises(TypeError, match="Expect a ParallelStyle for '0' in parallelize_plan"):
+            parallelize_module(torch.nn.Sequential(torch.nn.Linear(2, 2)), mesh, {"0": "colwise"})
+        with pytest.raises(TypeError, match="expects a module or a list of modules, not int"):
+            fully_shard(3, mesh=mesh)
+        net = fully_shard(torch.nn.Linear(2, 2), mesh=mesh)
+        net.unshard(async_op=True).wait()
+        assert type(net.weight) is torch.Tensor
+
+    run_ranks((1,), run)

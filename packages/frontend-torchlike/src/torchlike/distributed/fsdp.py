@@ -39,6 +39,7 @@ __all__ = [
     "FullyShardedDataParallel",
     "MixedPrecisionPolicy",
     "OffloadPolicy",
+    "UnshardHandle",
     "fully_shard",
 ]
 
@@ -65,6 +66,13 @@ class CPUOffloadPolicy(OffloadPolicy):
         raise NotImplementedError("CPUOffloadPolicy: parameters stay on their device here")
 
 
+class UnshardHandle:
+    """The gathering of a module's parameters, which has ended (source: ``torch.distributed.fsdp.UnshardHandle``)."""
+
+    def wait(self) -> None:
+        """Return at once."""
+
+
 class FSDPModule:
     """The methods of a module that `fully_shard` has taken (source: ``torch.distributed.fsdp.FSDPModule``)."""
 
@@ -77,9 +85,13 @@ class FSDPModule:
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _make_sharded, (type(self).__mro__[2],), self.__dict__
 
-    def unshard(self, async_op: bool = False) -> None:
-        """Gather the module's own parameters, until `reshard`, the end of the next ``forward``, or a state is taken."""
+    def unshard(self, async_op: bool = False) -> UnshardHandle | None:
+        """Gather the module's own parameters, until `reshard`, the end of the next ``forward``, or a state is taken.
+
+        With ``async_op`` returns a handle whose ``wait()`` has nothing left to wait for.
+        """
         self._fsdp.gather()
+        return UnshardHandle() if async_op else None
 
     def reshard(self) -> None:
         """Give the module its parts back."""
@@ -94,7 +106,7 @@ class FSDPModule:
         super()._load_from_state_dict(*args)  # type: ignore[misc]
 
     def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
-        """Say whether backward averages gradients over the processes; without it each keeps the sum of its own."""
+        """Say whether backward averages gradients over the processes; without it each keeps its own until one that does."""
         for each in self.modules() if recurse else (self,):  # type: ignore[attr-defined]
             if isinstance(each, FSDPModule):
                 each._fsdp.syncs = requires_gradient_sync
@@ -156,6 +168,8 @@ class _ShardedParameters:
         #: id of a whole → the parameter, and how it lay before.
         self._wholes: dict[int, tuple[Tensor, Any, Tensor]] = {}
         self._blocks: list[saved_tensors_hooks] = []
+        #: id of a parameter → this process's gradient of the whole, of backwards that averaged none.
+        self._waiting: dict[int, Tensor] = {}
 
     def gather(self) -> None:
         """Put the whole of each parameter in its place."""
@@ -199,7 +213,6 @@ class _ShardedParameters:
         return value.to(self.policy.param_dtype) if is_number else value
 
     def _make_whole(self, parameter: Tensor, before: Any) -> Tensor:
-        gradients = Partial("avg") if self.syncs else Partial("sum")
         known = placement_of(parameter)
         assert known is not None
         lying = parameter if self.policy.param_dtype is None else parameter.to(self.policy.param_dtype)
@@ -207,8 +220,28 @@ class _ShardedParameters:
             return lying
         inner = {} if before is None else dict(zip(before[0].dims, before[1], strict=True))
         whole = lying.redistribute(placements=[inner.get(dim, Replicate()) for dim in known[0].dims])  # type: ignore[attr-defined]
-        made: Tensor = whole.to_local(grad_placements=[inner.get(dim, gradients) for dim in known[0].dims])
+        made: Tensor = whole.to_local(grad_placements=[inner.get(dim, Partial("avg")) for dim in known[0].dims])
+        made = self._with_waiting(made, parameter)
         return made if before is None else DTensor.from_local(made, *before, shape=lying.shape)
+
+    def _with_waiting(self, whole: Tensor, parameter: Tensor) -> Tensor:
+        """Return a whole whose gradient waits for a backward that averages it, or takes those along that have waited."""
+        key = id(parameter)
+        if not (parameter.requires_grad and whole.requires_grad):
+            return whole
+        if self.syncs:
+            if key in self._waiting:
+                whole.register_hook(lambda gradient: gradient + self._waiting.pop(key, 0))
+            return whole
+        leaf = whole.detach().requires_grad_()
+
+        def keep(_: Tensor) -> None:
+            gradient, leaf.grad = leaf.grad, None  # the hook has the leaf, which nothing else does after `forward`
+            assert gradient is not None  # it has just come
+            self._waiting[key] = gradient + self._waiting[key] if key in self._waiting else gradient
+
+        leaf.register_post_accumulate_grad_hook(keep)
+        return leaf
 
     def _pack(self, tensor: Tensor) -> Any:
         found = self._wholes.get(id(tensor))
@@ -236,7 +269,8 @@ def fully_shard(
     Parameters of submodules that have been taken before stay theirs. Each parameter is cut along its first dimension, or
     that which ``shard_placement_fn`` names; on jax along the largest one that the mesh divides, else it is whole on
     each device. In a mesh of two dimensions it is cut along the second one. ``reshard_after_forward`` False keeps the whole
-    parameters until backward is done. Raises ``PlacementError`` for a mesh of more dimensions.
+    parameters until backward is done. Raises ``PlacementError`` for a mesh of more dimensions, ``TypeError`` for what is no
+    module.
 
     >>> import torchlike
     >>> from torchlike.distributed.device_mesh import init_device_mesh
@@ -244,6 +278,10 @@ def fully_shard(
     >>> type(net).__name__, net.weight.placements
     ('FSDPLinear', (Shard(dim=0),))
     """
+    modules = module if isinstance(module, (list, tuple)) else [module]
+    for each in modules:
+        if not isinstance(each, Module):
+            raise TypeError(f"fully_shard expects a module or a list of modules, not {type(each).__name__}")
     found = _find_mesh(module, mesh)
     if found.ndim > 2:
         raise PlacementError(
@@ -252,7 +290,7 @@ def fully_shard(
     if isinstance(offload_policy, CPUOffloadPolicy):
         raise NotImplementedError("fully_shard: parameters stay on their device here")
     ignored = {id(each) for each in ignored_params or ()}
-    for each in module if isinstance(module, (list, tuple)) else [module]:
+    for each in modules:
         _shard(each, found, shard_placement_fn, ignored, mp_policy, reshard_after_forward)
     return module
 

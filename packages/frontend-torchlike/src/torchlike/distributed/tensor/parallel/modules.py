@@ -45,6 +45,12 @@ def parallelize_module(
             "Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan,"
             f" {type(parallelize_plan)} found!"
         )
+    for pattern, style in parallelize_plan.items():
+        if not isinstance(style, ParallelStyle):
+            raise TypeError(
+                f"Expect a ParallelStyle for {pattern!r} in parallelize_plan, {type(style)} found!"
+                "\nHint: ColwiseParallel() and RowwiseParallel() are some"
+            )
     before = _parameters(module)
     for pattern, style in parallelize_plan.items():
         found = _find(module, pattern)
