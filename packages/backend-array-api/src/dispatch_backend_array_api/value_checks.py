@@ -31,6 +31,8 @@ class Check(NamedTuple):
     arrays: tuple[Array, ...]
     #: Makes the error from the wrong value.
     error: Callable[[int], Exception]
+    #: Whether each device may look at the elements that it has, in any shape.
+    splits: bool = True
 
     def key(self) -> Any:
         """Return what two checks of one program share if they find the same."""
@@ -270,7 +272,7 @@ def _weights(library: ArrayLibrary, self: Array, num_samples: int, replacement: 
     )
     yield Check(_find_bad_weight, (self,), partial(_say, OperatorError, text, "self"))
     text = "invalid multinomial distribution (sum of probabilities <= 0)"
-    yield Check(_find_no_weight, (self,), partial(_say, OperatorError, text, "self"))
+    yield Check(_find_no_weight, (self,), partial(_say, OperatorError, text, "self"), splits=False)
 
 
 def _between_0_and_1(library: ArrayLibrary, self: Array, target: Array, *_: Any) -> Any:

@@ -62,3 +62,16 @@ def test_the_first_singular_matrix_of_all_devices_is_named(grid):
         found = L.cholesky(placed * 1)
     with pytest.raises(L.LinAlgError):
         found.tolist()
+
+
+@pytest.mark.parametrize("name", ["inv", "cholesky"])
+def test_a_captured_function_names_the_singular_matrix(grid, name):
+    captured = t.capture(lambda x: getattr(L, name)(x).sum())
+    good, bad = make((8,)), make((8,))
+    bad[5] = 0
+    for x in (good, good, good, bad):
+        found = captured(distribute_tensor(x.to("jax"), grid, [Shard(0), Replicate()]))
+        if x is good:
+            t.testing.assert_close(found.full_tensor().cpu(), getattr(L, name)(x).sum())
+    with pytest.raises(L.LinAlgError, match="Batch element 5"):
+        found.tolist()

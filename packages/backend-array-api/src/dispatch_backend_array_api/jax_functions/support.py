@@ -54,7 +54,7 @@ def empty(library: ArrayLibrary, spec: Any) -> Array:
 
 def check_codes(library: ArrayLibrary, info: Array, kind: Callable[[str], Exception], text: str) -> None:
     """Check that all of LAPACK's codes are 0; ``text`` has places for the matrix and its code."""
-    apply_check(library, Check(_find_code, (info,), partial(_say, kind, text, bool(info.ndim))))
+    apply_check(library, Check(_find_code, (info,), partial(_say, kind, text, bool(info.ndim)), splits=False))
 
 
 def check_finite(library: ArrayLibrary, array: Array, kind: Callable[[str], Exception], text: str) -> None:

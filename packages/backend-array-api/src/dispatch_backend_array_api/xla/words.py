@@ -56,7 +56,7 @@ def measure(word: Any, checks: Iterable[tuple[int, Check]], where: Any) -> Any:
 def _measure(check: Check, rows: int) -> tuple[Any, Any]:
     """Return whether values are wrong, and which, by rows; all in the first one where they cannot be cut."""
     (array,) = check.arrays
-    if array.size % rows == 0:
+    if check.splits and array.size % rows == 0:
         return jax.vmap(partial(check.measure, jnp))(jnp.reshape(array, (rows, -1)))
     is_wrong, value = check.measure(jnp, array)
     return (jnp.arange(rows) == 0) & is_wrong, jnp.broadcast_to(value, (rows,))
