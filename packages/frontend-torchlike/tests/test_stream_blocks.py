@@ -13,6 +13,7 @@ from racing_device import NAME, Racing, register
 import dispatch_core as dc
 import torchlike as t
 from dispatch_core.runtime import current_stream, default_stream, set_stream
+from dispatch_pipelines.run.stream_changes import OwnStreams
 
 pytestmark = pytest.mark.no_pipeline(reason="recorded calls are launched when they run")
 
@@ -153,6 +154,39 @@ def test_threads_in_one_pipeline_work_on_their_own_streams(racing):
         sys.setswitchinterval(interval)
     counts = [(each.native_handle.launched.count("tanh"), each.native_handle.launched.count("exp")) for each in streams]
     assert counts == [(100, 0), (0, 100), (0, 100)]
+    assert racing.races == []
+
+
+@pytest.mark.parametrize("how", ["block", "set_stream"])
+def test_another_thread_enters_a_block_while_one_is_left(how, racing, monkeypatch):
+    first, second, x = dc.Stream(NAME), dc.Stream(NAME), t.tensor([0.1, 0.2, 0.3], device=NAME)
+    for stream in (first, second):
+        stream.wait_stream(default_stream(NAME))
+    made, leave = [], OwnStreams._leave
+
+    def work():
+        with second:
+            made.append(x.exp())
+
+    def leave_and_let_another_enter(guard):
+        leave(guard)
+        monkeypatch.undo()
+        thread = threading.Thread(target=contextvars.copy_context().run, args=(work,))
+        thread.start()
+        thread.join()
+
+    with dc.pipeline():
+        if how == "block":
+            with first:
+                made.append(x.tanh())
+                monkeypatch.setattr(OwnStreams, "_leave", leave_and_let_another_enter)
+        else:
+            set_stream(first)
+            made.append(x.tanh())
+            monkeypatch.setattr(OwnStreams, "_leave", leave_and_let_another_enter)
+            set_stream(default_stream(NAME))
+    assert (first.native_handle.launched, second.native_handle.launched) == (["tanh"], ["exp"])
+    assert len(made) == 2
     assert racing.races == []
 
 

@@ -215,9 +215,10 @@ class Stream:
         if block is not None and any(each is block for each in _thread.blocks):
             interface, index = _with_streams(self.device)
             interface.streams.exchange(index, block.before)
+            # Before its guards: another thread's block may begin then, and its changes are recorded.
+            defer("enter", self.device, block.before, self.native_handle)
             _leave_all(block.guards)
             _remove(block)
-            defer("enter", self.device, block.before, self.native_handle)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Stream):
@@ -407,7 +408,10 @@ def set_stream(stream: Stream) -> None:
     stream._note_use()
     with _restoring(interface, index):
         before = interface.streams.exchange(index, stream.native_handle)
-    _leave_all(_thread.guards.pop(stream.device, []))
+    guards = _thread.guards.pop(stream.device, [])
+    if guards:  # before these are left, as where a block is left
+        defer("enter", stream.device, stream.native_handle, before)
+        _leave_all(guards)
     if stream.native_handle != interface.streams.default(index):
         guards = _thread.guards[stream.device] = [*own_streams(), *[make() for make in STREAM_BLOCKS]]
         for guard in guards:
