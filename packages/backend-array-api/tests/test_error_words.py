@@ -348,6 +348,30 @@ def test_of_two_programs_the_first_error_is_raised_and_the_other_is_noted(select
         one.tolist()
 
 
+def test_a_recorded_call_that_fails_leaves_parameters_as_they_were():
+    net = t.nn.Linear(4, 3).to("jax")
+    optimizer = t.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+    @t.capture
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = t.nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    x, y = t.ones(2, 4, device="jax"), t.tensor([0, 1], device="jax")
+    for bad in ([0, 3], [5, 1]):  # of the first call, and of the second
+        before = [each.tolist() for each in net.parameters()]
+        with pytest.raises(IndexError, match="out of bounds"):
+            step(x, t.tensor(bad, device="jax"))
+        assert [each.tolist() for each in net.parameters()] == before
+        net.load_state_dict(net.state_dict())
+        optimizer.state.clear()  # what the first call has made has failed
+        step(x, y)
+        assert [each.tolist() for each in net.parameters()] != before
+
+
 def test_a_failed_training_step_marks_its_parameters_until_they_are_overwritten():
     t.manual_seed(0)
     net = t.nn.Linear(3, 3).to("jax")

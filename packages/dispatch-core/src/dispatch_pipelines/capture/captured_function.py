@@ -356,6 +356,9 @@ class capture(Generic[_P, _R]):  # noqa: N801  # it is called like a function, a
                 if recorded is not None:
                     tensors = [*recorded.tensors, *(each.tensor for each in recorded.inputs)]
                     made, fault = self._compare(recorded, arguments, before, result)
+        except BaseException:
+            recording.restore_failed()
+            raise
         finally:
             recording.end(failed=True)
             if watch is not None:

@@ -24,7 +24,7 @@ from dispatch_core.tracebacks import line_of
 
 from ..record.blocks import current
 from ..record.callers import caller_location
-from ..record.errors import before_read
+from ..record.errors import before_read, error_of
 from ..record.liveness import RANDOM
 from ..record.pending import Pending, PendingMemory, pending_type, storage_key
 from ..record.stats import HOST_READ
@@ -98,6 +98,18 @@ class Recording:
         self._close()
         while self.parts:
             self.parts.popitem()[1].end(failed=failed)
+
+    def restore_failed(self) -> None:
+        """Give tensors that were there before the call, and whose new arrays failed steps should have made, their old ones.
+
+        Where arrays cannot be written to, a write makes another array.
+        """
+        for each in self.inputs.values():
+            tensor: Any = each.tensor
+            data = getattr(tensor, "_dispatch_data", None)
+            if isinstance(data, Pending) and error_of(data) is not None:
+                tensor._dispatch_data = each.array
+                tensor._dispatch_mask &= ~_PIPELINE
 
     def _close(self) -> None:
         self.is_open = False
