@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ from test_placed_training import MLP, Block, train
 
 import torchlike as torch
 from torchlike.distributed.fsdp import fully_shard
-from torchlike.distributed.tensor import DeviceMesh, Replicate, Shard
+from torchlike.distributed.tensor import DeviceMesh, DTensor, Replicate, Shard
 from torchlike.distributed.tensor.parallel import (
     ColwiseParallel,
     RowwiseParallel,
     SequenceParallel,
     parallelize_module,
 )
+from torchlike.utils.checkpoint import checkpoint
 
 
 def batches_for(net: type) -> Any:
@@ -155,3 +157,88 @@ def test_plans_and_modules_of_another_kind_are_refused() -> None:
         assert type(net.weight) is torch.Tensor
 
     run_ranks((1,), run)
+
+
+class Counted(torch.nn.Module):
+    """A linear map with tanh, that counts how often it is computed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.count = torch.nn.Linear(4, 4), 0
+
+    def forward(self, x: Any) -> Any:
+        self.count += 1
+        return self.linear(x).tanh()
+
+
+class Checkpointed(torch.nn.Module):
+    """Maps that are computed again in backward, by the module around them or by themselves."""
+
+    def __init__(self, place: str, reentrant: bool) -> None:
+        super().__init__()
+        self.blocks = torch.nn.ModuleList([Counted(), Counted()])
+        self.place, self.reentrant = place, reentrant
+        for each in self.blocks if place == "inside" else ():
+            each.forward = partial(checkpoint, each.forward, use_reentrant=reentrant)
+
+    def forward(self, x: Any) -> Any:
+        for each in (*self.blocks, self.blocks[0]):  # parameters that are used twice
+            x = checkpoint(each, x, use_reentrant=self.reentrant) if self.place == "outside" else each(x)
+        return x
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("place", ["inside", "outside"])
+def test_parts_of_sharded_modules_are_computed_again(place: str, reentrant: bool, is_nested: bool) -> None:
+    torch.manual_seed(0)
+    x, single = torch.randn(4, 4).double(), Checkpointed("nowhere", False).double()
+    (single(x) ** 2).sum().backward()
+
+    def run(mesh: DeviceMesh) -> None:
+        made = Checkpointed(place, reentrant).double()
+        made.load_state_dict(single.state_dict())
+        for each in made.blocks if is_nested else ():
+            fully_shard(each, mesh=mesh)
+        fully_shard(made, mesh=mesh)
+        part = x.chunk(2)[mesh.get_rank()].clone().requires_grad_()
+        for _ in range(2):
+            made.zero_grad()
+            (made(part) ** 2).sum().backward()
+            for one, other in zip(made.parameters(), single.parameters(), strict=True):
+                np.testing.assert_allclose(full(one.grad).numpy() * 2, other.grad.numpy(), 1e-10, 1e-12)
+        assert [each.count for each in made.blocks] == [8, 4]
+        assert all(isinstance(each, DTensor) for each in made.parameters())
+
+    run_ranks((2,), run)
+
+
+def test_gradients_of_gradients_of_sharded_modules() -> None:
+    torch.manual_seed(0)
+    x, single = (
+        torch.randn(4, 4).double(),
+        torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)),
+    )
+    single.double()
+
+    def learn(net: Any, x: Any) -> Any:
+        x = x.clone().requires_grad_()
+        (slopes,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+        (slopes**2).sum().backward()
+        return slopes
+
+    expected = learn(single, x)
+
+    def run(mesh: DeviceMesh) -> None:
+        made = copy.deepcopy(single)
+        made.zero_grad()
+        fully_shard(made[0], mesh=mesh)
+        fully_shard(made, mesh=mesh)
+        rank = mesh.get_rank()
+        found = learn(made, x.chunk(2)[rank])
+        np.testing.assert_allclose(found.detach().numpy(), expected.chunk(2)[rank].detach().numpy(), 1e-10, 1e-12)
+        for one, other in zip(made.parameters(), single.parameters(), strict=True):
+            if other.grad is not None:
+                np.testing.assert_allclose(full(one.grad).numpy() * 2, other.grad.numpy(), 1e-10, 1e-12)
+
+    run_ranks((2,), run)

@@ -185,6 +185,11 @@ class saved_tensors_hooks:  # noqa: N801  # torch's name
             self._entered.pop().__exit__(None, None, None)
 
 
+def innermost_hooks() -> saved_tensors_hooks | None:
+    """Return the block whose hooks see the tensors that are saved now, for another block that leaves some of them to it."""
+    return next((each.block for each in reversed(node_observers.get()) if isinstance(each, _Packing)), None)
+
+
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801  # torch's name
     """Keep the tensors that are saved for backward on the cpu (source: ``torch.autograd.graph.save_on_cpu``).
 

@@ -2,8 +2,10 @@
 
 Note [Unsharded parameters]
     On jax the compiler gathers a parameter where a program needs it. Between processes a module gathers its own parameters
-    before its ``forward``, and gives them back after it; what backward needs of them is gathered again. The gradients are
-    averaged over the processes, and each keeps its part.
+    before its ``forward``, and gives them back after it. They are gathered again when backward comes to the module's
+    results, also for what a checkpoint computes again, and given back when it has left the module, at the latest at its
+    end. The gradients are averaged over the processes, and each keeps its part. Tensors that are saved for backward go to
+    the hooks around the module, but for whole parameters, which are not kept.
 
 Note [Parts of parts]
     A parameter that lies on another part of the mesh already, as `parallelize_module` has it, is cut along both: it lies on
@@ -15,19 +17,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import dispatch_core as dc
 from dispatch_aten.placements import Partial, Placement, PlacementError, Replicate, Shard, placement_of
 from dispatch_core.frontends import recording
 from dispatch_core.runtime import find_interface
 
-from ..autograd.graph import saved_tensors_hooks
-from ..history.grad_mode import no_grad
+from ..autograd.engine import is_running, queue_callback
+from ..autograd.graph import register_multi_grad_hook
+from ..autograd.saved_hooks import innermost_hooks, saved_tensors_hooks
+from ..history.grad_mode import enable_grad, no_grad
 from ..nn.modules.container import ModuleDict, ModuleList
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ..tensors.tensor import Tensor
+from ..values.pytree import tree_leaves
 from .device_mesh import DeviceMesh, as_device_mesh, current_mesh, has_devices, init_device_mesh
 from .process_groups import find_device, get_backend, get_world_size, is_group
 from .tensor.dtensor import DTensor, distribute_tensor
@@ -146,6 +151,20 @@ class FullyShardedDataParallel:
         )
 
 
+class _Whole(NamedTuple):
+    """A whole parameter, or None in place of it, its parts, and the mesh and the placements that these had before."""
+
+    parameter: Tensor
+    before: Any
+    whole: Tensor | None
+
+
+def _list_results(values: Any) -> list[Tensor]:
+    """Return the tensors in a value that operators have computed, and to which gradients come."""
+    found = (each for each in tree_leaves(values) if isinstance(each, Tensor))
+    return [each for each in found if each.requires_grad and each.grad_fn is not None]
+
+
 class _ShardedParameters:
     """The parameters of a module that lie in parts; see Note [Unsharded parameters]."""
 
@@ -165,9 +184,10 @@ class _ShardedParameters:
         self.is_placed = has_devices(mesh.device_type)
         #: Module and name → the parameter, while the whole is in its place.
         self._sharded: dict[tuple[Module, str], Tensor] = {}
-        #: id of a whole → the parameter, and how it lay before.
-        self._wholes: dict[int, tuple[Tensor, Any, Tensor]] = {}
-        self._blocks: list[saved_tensors_hooks] = []
+        #: id of a whole, and of its parameter → both, and how the parameter lay before.
+        self._wholes: dict[int, _Whole] = {}
+        #: For each call of ``forward`` that has begun its block of hooks, and whether the wholes stay after it.
+        self._calls: list[tuple[saved_tensors_hooks | None, bool]] = []
         #: id of a parameter → this process's gradient of the whole, of backwards that averaged none.
         self._waiting: dict[int, Tensor] = {}
 
@@ -181,7 +201,7 @@ class _ShardedParameters:
             before = self._before.get((owner, name))
             whole = self._make_whole(parameter, before)
             self._sharded[owner, name] = parameter
-            self._wholes[id(whole)] = parameter, before, whole
+            self._wholes[id(whole)] = self._wholes[id(parameter)] = _Whole(parameter, before, whole)
             owner._parameters[name] = whole  # type: ignore[assignment]  # as a program reads it in `forward`
 
     def release(self) -> None:
@@ -192,21 +212,55 @@ class _ShardedParameters:
         self._wholes.clear()
 
     def before(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        is_kept = bool(self._sharded) and (is_running() or bool(self._calls))
         self.gather()
+        block = None
         if self.reshards and recording() is None:  # a replay has no hooks: it keeps the whole until backward
-            block = saved_tensors_hooks(self._pack, self._unpack)
+            block = self._make_hooks(innermost_hooks())
             block.__enter__()
-            self._blocks.append(block)
+            inputs = [each for each in _list_results((args, kwargs)) if not is_kept]
+            if inputs:
+                register_multi_grad_hook(inputs, lambda _: self.release())
+        self._calls.append((block, is_kept))
         if self.policy.param_dtype is not None and self.policy.cast_forward_inputs:
             return tuple(map(self._cast, args)), {name: self._cast(each) for name, each in kwargs.items()}
         return None
 
     def after(self, module: Module, args: Any, outputs: Any) -> Any:
-        if self._blocks:
-            self._blocks.pop().__exit__(None, None, None)
-        self.release()  # what backward needs is kept by it, or gathered again
+        block, is_kept = self._calls.pop() if self._calls else (None, False)
+        if block is not None:
+            block.__exit__(None, None, None)
+            for each in _list_results(outputs):
+                each.register_hook(self._gather_in_backward)
+        if not is_kept:
+            self.release()
         wanted = self.policy.output_dtype
         return outputs.to(wanted) if wanted is not None and isinstance(outputs, Tensor) else outputs
+
+    def _gather_in_backward(self, _: Tensor) -> None:
+        queue_callback(self.release)
+        with enable_grad():  # a checkpoint goes back through them itself
+            self.gather()
+
+    def _make_hooks(self, outer: saved_tensors_hooks | None) -> saved_tensors_hooks:
+        """Return hooks that keep no whole parameter, and leave other tensors to those around them."""
+
+        def pack(tensor: Tensor) -> Any:
+            found = self._wholes.get(id(tensor))
+            if found is not None and found.whole is tensor:
+                return found._replace(whole=None)
+            return tensor if outer is None else outer.pack_hook(tensor)
+
+        def unpack(packed: Any) -> Any:
+            if not isinstance(packed, _Whole):
+                return packed if outer is None else outer.unpack_hook(packed)
+            found = self._wholes.get(id(packed.parameter))
+            if found is not None:
+                return found.whole
+            with no_grad():
+                return self._make_whole(packed.parameter, packed.before)
+
+        return saved_tensors_hooks(pack, unpack)
 
     def _cast(self, value: Any) -> Any:
         is_number = isinstance(value, Tensor) and value.is_floating_point()
@@ -242,16 +296,6 @@ class _ShardedParameters:
 
         leaf.register_post_accumulate_grad_hook(keep)
         return leaf
-
-    def _pack(self, tensor: Tensor) -> Any:
-        found = self._wholes.get(id(tensor))
-        return found[:2] if found is not None and found[2] is tensor else tensor
-
-    def _unpack(self, packed: Any) -> Tensor:
-        if not isinstance(packed, tuple):
-            return packed
-        with no_grad():
-            return self._make_whole(*packed)
 
 
 def fully_shard(
