@@ -96,8 +96,11 @@ TURNS = [*(f"compatibility-{version}" for version in OTHER_PYTHONS), "lowest"]
 #: The families of chips, besides the Atlas A2, that the npu's simulator can be.
 OTHER_CHIPS = ("910_93", "950", "910A", "310P", "310B")
 #: The share of generated cases that a run draws: inside of pipelines, of those that are compared with torch, of the README's
-#: command, of array libraries' devices. The nightly workflow and `release` run all: see ``--drawn`` in ``conftest.py``.
-INSIDE_PIPELINES, BESIDE_TORCH, OF_THE_SUITE, OF_LIBRARIES = (f"--drawn={share}" for share in (0.34, 0.5, 0.34, 0.6))
+#: command, of the other Pythons, of array libraries' devices. The nightly workflow and `release` run all: see ``--drawn`` in
+#: ``conftest.py``.
+INSIDE_PIPELINES, BESIDE_TORCH, OF_THE_SUITE, OF_OTHER_PYTHONS, OF_LIBRARIES = (
+    f"--drawn={share}" for share in (0.34, 0.5, 0.34, 0.6, 0.45)
+)
 
 
 def _group(name: str) -> tuple[str, ...]:
@@ -142,7 +145,7 @@ def tests(session: nox.Session) -> None:
     """Run the suite on the installed wheels, but long tests and those of `texts`; arguments after ``--`` go to pytest.
 
     Paths among them stand in place of the suite. Of parametrized tests' cases it runs a share, which the day draws; all
-    run on the other Pythons, and with ``DISPATCH_DRAWN_SHARE=1``.
+    run with ``DISPATCH_DRAWN_SHARE=1``.
     """
     _run_suite(session, "not texts and not long", drawn=OF_THE_SUITE)
 
@@ -162,7 +165,7 @@ def texts(session: nox.Session) -> None:
 
 @nox.session(python=OTHER_PYTHONS or None, requires=["wheels"])
 def compatibility(session: nox.Session) -> None:
-    """Run the tests of code on the other Pythons that are found, with more random calls, and inside of pipelines."""
+    """Run more of the tests of code on the other Pythons that are found, with more random calls, and inside of pipelines."""
     if not OTHER_PYTHONS:
         session.skip("no other Python of 3.11, 3.12 and 3.13 was found")
     session.env.update(PIPELINE_PROGRAMS="600", DISPATCH_TEST_SECONDS="10")
@@ -205,7 +208,9 @@ def _lowest_versions() -> list[str]:
     return sorted(pins)
 
 
-def _run_suite(session: nox.Session, marks: str, *, inside_pipelines: bool = False, drawn: str = "--drawn=1") -> None:
+def _run_suite(
+    session: nox.Session, marks: str, *, inside_pipelines: bool = False, drawn: str = OF_OTHER_PYTHONS
+) -> None:
     """Run the tests with these marks, if so wanted also those of operators inside of pipelines.
 
     Of the packages above the core those cases of parametrized tests run that are ``drawn``.

@@ -4,6 +4,7 @@ Each function is called in all processes with a library, and returns arrays.
 """
 
 import copy
+import importlib
 import pickle
 
 import numpy as np
@@ -173,4 +174,32 @@ def copies(lib, rank):
     return found
 
 
-PROGRAMS = (hooks, views, sparse, leave_out_parts, join, early_end, copies)
+def messages(lib, rank):
+    """Gradients of calls between processes, and theirs."""
+    calls = importlib.import_module(f"{lib.__name__}.distributed.nn.functional")
+    functions = {
+        "all_reduce": calls.all_reduce,
+        "the greatest": lambda x: calls.all_reduce(x, op=lib.distributed.ReduceOp.MAX),
+        "broadcast": lambda x: calls.broadcast(x, 1) * x,
+        "reduce": lambda x: calls.reduce(x * x, 1) * (rank == 1),
+        "all_gather": lambda x: lib.stack(calls.all_gather(x * x)).sum(0) + 2 * calls.all_gather(x)[rank],
+        "gather": lambda x: sum(calls.gather(x**3, 1)),
+        "scatter": lambda x: calls.scatter([x, x * x], 1),
+        "reduce_scatter": lambda x: calls.reduce_scatter(lib.empty_like(x), [x, x**3]),
+        "all_to_all": lambda x: sum(calls.all_to_all([lib.empty_like(x), lib.empty_like(x)], [x, x**3])) * x,
+        "all_to_all_single": lambda x: calls.all_to_all_single(
+            lib.empty(2 if rank else 6, 3, dtype=x.dtype), x * x, [1, 1] if rank else [3, 3], [3, 1]
+        ),
+    }
+    found = []
+    for name, function in functions.items():
+        x = lib.tensor(np.random.default_rng(rank).standard_normal((4, 3)), requires_grad=True)
+        y = function(x)
+        (first,) = lib.autograd.grad((y * y.detach().sin()).sum(), x, create_graph=True)
+        found += [y.detach().numpy(), first.detach().numpy()]
+        if name not in ("all_reduce", "the greatest"):
+            found.append(lib.autograd.grad((first * first).sum(), x)[0].numpy())
+    return found
+
+
+PROGRAMS = (hooks, views, sparse, leave_out_parts, join, early_end, copies, messages)
