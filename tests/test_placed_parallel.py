@@ -13,7 +13,7 @@ from test_placed_tensors import full, place
 from test_placed_training import MLP, Block, train
 
 import torchlike as torch
-from torchlike.distributed.fsdp import fully_shard
+from torchlike.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from torchlike.distributed.tensor import DeviceMesh, DTensor, Replicate, Shard
 from torchlike.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -240,5 +240,46 @@ def test_gradients_of_gradients_of_sharded_modules() -> None:
         for one, other in zip(made.parameters(), single.parameters(), strict=True):
             if other.grad is not None:
                 np.testing.assert_allclose(full(one.grad).numpy() * 2, other.grad.numpy(), 1e-10, 1e-12)
+
+    run_ranks((2,), run)
+
+
+class Encoder(torch.nn.Module):
+    """A network with another method than ``forward``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.outer = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)
+
+    def encode(self, x: Any) -> Any:
+        return self.inner(x).tanh()
+
+    def forward(self, x: Any) -> Any:
+        return self.outer(self.encode(x))
+
+
+def test_other_methods_and_other_divisors() -> None:
+    torch.manual_seed(0)
+    single, x = Encoder().double(), torch.randn(4, 3).double()
+
+    def run(mesh: DeviceMesh) -> None:
+        made, other = copy.deepcopy(single), copy.deepcopy(single)
+        fully_shard(made, mesh=mesh)
+        with pytest.raises(ValueError, match="does not have a method decode"):
+            register_fsdp_forward_method(made, "decode")
+        with pytest.raises(ValueError, match="has taken this FSDPEncoder already"):
+            fully_shard(made, mesh=mesh)
+        register_fsdp_forward_method(made, "encode")
+        register_fsdp_forward_method(other, "encode")  # nothing has taken it
+        part = x.chunk(2)[mesh.get_rank()]
+        made.set_gradient_divide_factor(1.0)
+        made.set_reshard_after_backward(False)
+        for number in range(2):
+            made.set_requires_gradient_sync(number == 1)
+            made(part).sum().backward()
+        made.encode(part).sum().backward()
+        (2 * other(x).sum() + other.encode(x).sum()).backward()
+        for one, two in zip(made.parameters(), other.parameters(), strict=True):
+            np.testing.assert_allclose(full(one.grad).numpy(), two.grad.numpy(), 1e-10, 1e-12)
 
     run_ranks((2,), run)

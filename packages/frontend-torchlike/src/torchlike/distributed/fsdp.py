@@ -134,12 +134,12 @@ def register_fsdp_forward_method(module: Any, method_name: str) -> None:
 
     @wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = state.before(module, args, kwargs) or (args, kwargs)
+        args, kwargs = state.before(args, kwargs) or (args, kwargs)
         result = None
         try:
             result = method(*args, **kwargs)
         finally:
-            result = state.after(module, args, result)
+            result = state.after(result)
         return result
 
     setattr(module, method_name, call)
@@ -168,7 +168,7 @@ def fully_shard(
     mesh: Any = None,
     reshard_after_forward: bool | int | None = None,
     shard_placement_fn: Callable[[Tensor], Shard | None] | None = None,
-    mp_policy: MixedPrecisionPolicy = MixedPrecisionPolicy(),
+    mp_policy: MixedPrecisionPolicy = MixedPrecisionPolicy(),  # noqa: B008  # it is frozen
     offload_policy: OffloadPolicy | None = None,
     ignored_params: Iterable[Tensor] | None = None,
 ) -> Any:
@@ -264,7 +264,7 @@ class _Before:
         self._state = state
 
     def __call__(self, module: Module, args: Any, kwargs: Any) -> Any:
-        return self._state.before(module, args, kwargs)
+        return self._state.before(args, kwargs)
 
 
 class _After:
@@ -274,7 +274,7 @@ class _After:
         self._state = state
 
     def __call__(self, module: Module, args: Any, outputs: Any) -> Any:
-        return self._state.after(module, args, outputs)
+        return self._state.after(outputs)
 
 
 #: Classes of modules → those of the sharded ones.

@@ -99,7 +99,8 @@ class ShardedParameters:
         self._sharded.clear()
         self._wholes.clear()
 
-    def before(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def before(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Get ready for ``forward``; return its arguments where they are cast, or None."""
         is_kept = bool(self._sharded) and (is_running() or bool(self._calls))
         self.gather()
         block = None
@@ -114,7 +115,8 @@ class ShardedParameters:
             return tuple(map(self._cast, args)), {name: self._cast(each) for name, each in kwargs.items()}
         return None
 
-    def after(self, module: Module, args: Any, outputs: Any) -> Any:
+    def after(self, outputs: Any) -> Any:
+        """Give the parts back after it; return its results, cast where that is asked for."""
         block, is_kept = self._calls.pop() if self._calls else (None, False)
         if block is not None:
             block.__exit__(None, None, None)
