@@ -175,7 +175,7 @@ def copies(lib, rank):
 
 
 def messages(lib, rank):
-    """Gradients of calls between processes, and theirs."""
+    """Return gradients of calls between processes, and the gradients of these."""
     calls = importlib.import_module(f"{lib.__name__}.distributed.nn.functional")
     functions = {
         "all_reduce": calls.all_reduce,

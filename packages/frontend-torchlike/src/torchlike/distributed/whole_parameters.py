@@ -37,7 +37,7 @@ class MixedPrecisionPolicy:
     cast_forward_inputs: bool = True
 
 
-class _Whole(NamedTuple):
+class _WholeParameter(NamedTuple):
     """A whole parameter, or None in place of it, its parts, and the mesh and the placements that these had before."""
 
     parameter: Tensor
@@ -73,7 +73,7 @@ class ShardedParameters:
         #: Module and name → the parameter, while the whole is in its place.
         self._sharded: dict[tuple[Module, str], Tensor] = {}
         #: id of a whole, and of its parameter → both, and how the parameter lay before.
-        self._wholes: dict[int, _Whole] = {}
+        self._wholes: dict[int, _WholeParameter] = {}
         #: For each call of ``forward`` that has begun its block of hooks, and whether the wholes stay after it.
         self._calls: list[tuple[saved_tensors_hooks | None, bool]] = []
         #: id of a parameter → this process's gradient of the whole, of backwards that averaged none.
@@ -89,7 +89,7 @@ class ShardedParameters:
             before = self._before.get((owner, name))
             whole = self._make_whole(parameter, before)
             self._sharded[owner, name] = parameter
-            self._wholes[id(whole)] = self._wholes[id(parameter)] = _Whole(parameter, before, whole)
+            self._wholes[id(whole)] = self._wholes[id(parameter)] = _WholeParameter(parameter, before, whole)
             owner._parameters[name] = whole  # type: ignore[assignment]  # as a program reads it in `forward`
 
     def release(self) -> None:
@@ -142,7 +142,7 @@ class ShardedParameters:
             return tensor if outer is None else outer.pack_hook(tensor)
 
         def unpack(packed: Any) -> Any:
-            if not isinstance(packed, _Whole):
+            if not isinstance(packed, _WholeParameter):
                 return packed if outer is None else outer.unpack_hook(packed)
             found = self._wholes.get(id(packed.parameter))
             if found is not None:

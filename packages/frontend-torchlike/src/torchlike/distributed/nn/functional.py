@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-class _Call(Function):
+class _Exchange(Function):
     """A call, and the one that carries its gradients back."""
 
     @staticmethod
@@ -65,7 +65,7 @@ def broadcast(tensor: Any, src: int, group: Any = None) -> Any:
         summed = reduce(grad, src, group=group)
         return [summed if rank == src else summed * 0]
 
-    return _Call.apply(run, back, tensor)
+    return _Exchange.apply(run, back, tensor)
 
 
 def reduce(tensor: Any, dst: int, op: str = "sum", group: Any = None) -> Any:
@@ -76,7 +76,7 @@ def reduce(tensor: Any, dst: int, op: str = "sum", group: Any = None) -> Any:
         collectives.reduce(made, dst, op, group)
         return made
 
-    return _Call.apply(run, lambda grad: [broadcast(grad, dst, group)], tensor)
+    return _Exchange.apply(run, lambda grad: [broadcast(grad, dst, group)], tensor)
 
 
 def all_reduce(tensor: Any, op: str = "sum", group: Any = None) -> Any:
@@ -87,7 +87,7 @@ def all_reduce(tensor: Any, op: str = "sum", group: Any = None) -> Any:
         collectives.all_reduce(made, op, group)
         return made
 
-    return _Call.apply(run, lambda grad: [all_reduce(grad, op, group)], tensor)
+    return _Exchange.apply(run, lambda grad: [all_reduce(grad, op, group)], tensor)
 
 
 def all_gather(tensor: Any, group: Any = None) -> tuple[Any, ...]:
@@ -112,7 +112,7 @@ def all_gather(tensor: Any, group: Any = None) -> tuple[Any, ...]:
     def back(*grads: Any) -> Sequence[Any]:
         return [sum(all_to_all(_rooms(grads[0], size), grads, group))]
 
-    return _Call.apply(run, back, tensor)
+    return _Exchange.apply(run, back, tensor)
 
 
 def reduce_scatter(output: Any, input_list: Sequence[Any], op: str = "sum", group: Any = None) -> Any:
@@ -123,7 +123,7 @@ def reduce_scatter(output: Any, input_list: Sequence[Any], op: str = "sum", grou
         collectives.reduce_scatter(made, [each.contiguous() for each in given], op, group)
         return made
 
-    return _Call.apply(run, lambda grad: all_gather(grad, group), *input_list)
+    return _Exchange.apply(run, lambda grad: all_gather(grad, group), *input_list)
 
 
 def gather(tensor: Any, dst: int = 0, group: Any = None) -> tuple[Any, ...]:
@@ -135,7 +135,7 @@ def gather(tensor: Any, dst: int = 0, group: Any = None) -> tuple[Any, ...]:
         exchanges.gather(given.contiguous(), found if rank == dst else None, dst, group)
         return tuple(found)
 
-    return _Call.apply(run, lambda *grads: [scatter(grads, dst, group)], tensor)
+    return _Exchange.apply(run, lambda *grads: [scatter(grads, dst, group)], tensor)
 
 
 def scatter(tensors: Sequence[Any], src: int = 0, group: Any = None) -> Any:
@@ -147,7 +147,7 @@ def scatter(tensors: Sequence[Any], src: int = 0, group: Any = None) -> Any:
         exchanges.scatter(made, [each.contiguous() for each in given] if rank == src else None, src, group)
         return made
 
-    return _Call.apply(run, lambda grad: gather(grad, src, group), *tensors)
+    return _Exchange.apply(run, lambda grad: gather(grad, src, group), *tensors)
 
 
 def all_to_all(output_tensor_list: Sequence[Any], input_tensor_list: Sequence[Any], group: Any = None) -> Any:
@@ -161,7 +161,7 @@ def all_to_all(output_tensor_list: Sequence[Any], input_tensor_list: Sequence[An
     def back(*grads: Any) -> Sequence[Any]:
         return all_to_all([room for each in input_tensor_list for room in _rooms(each, 1)], grads, group)
 
-    return _Call.apply(run, back, *input_tensor_list)
+    return _Exchange.apply(run, back, *input_tensor_list)
 
 
 def all_to_all_single(
@@ -181,4 +181,4 @@ def all_to_all_single(
     def back(grad: Any) -> Sequence[Any]:
         return [all_to_all_single(_rooms(input, 1)[0], grad, input_split_sizes, output_split_sizes, group)]
 
-    return _Call.apply(run, back, input)
+    return _Exchange.apply(run, back, input)
