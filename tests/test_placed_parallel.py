@@ -187,10 +187,12 @@ class Checkpointed(torch.nn.Module):
         return x
 
 
-@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize(("is_nested", "reshards"), [(False, True), (False, False), (True, True), (True, False)])
 @pytest.mark.parametrize("reentrant", [False, True])
 @pytest.mark.parametrize("place", ["inside", "outside"])
-def test_parts_of_sharded_modules_are_computed_again(place: str, reentrant: bool, is_nested: bool) -> None:
+def test_parts_of_sharded_modules_are_computed_again(
+    place: str, reentrant: bool, is_nested: bool, reshards: bool
+) -> None:
     torch.manual_seed(0)
     x, single = torch.randn(4, 4).double(), Checkpointed("nowhere", False).double()
     (single(x) ** 2).sum().backward()
@@ -199,8 +201,8 @@ def test_parts_of_sharded_modules_are_computed_again(place: str, reentrant: bool
         made = Checkpointed(place, reentrant).double()
         made.load_state_dict(single.state_dict())
         for each in made.blocks if is_nested else ():
-            fully_shard(each, mesh=mesh)
-        fully_shard(made, mesh=mesh)
+            fully_shard(each, mesh=mesh, reshard_after_forward=reshards)
+        fully_shard(made, mesh=mesh, reshard_after_forward=reshards)
         part = x.chunk(2)[mesh.get_rank()].clone().requires_grad_()
         for _ in range(2):
             made.zero_grad()

@@ -104,9 +104,10 @@ class ShardedParameters:
         is_kept = bool(self._sharded) and (is_running() or bool(self._calls))
         self.gather()
         block = None
-        if self.reshards and recording() is None:  # a replay has no hooks: it keeps the whole until backward
-            block = self._make_hooks(innermost_hooks())
-            block.__enter__()
+        if self._goes_back():
+            if self.reshards:
+                block = self._make_hooks(innermost_hooks())
+                block.__enter__()
             inputs = [each for each in _list_results((args, kwargs)) if not is_kept]
             if inputs:
                 register_multi_grad_hook(inputs, lambda _: self.release())
@@ -120,12 +121,16 @@ class ShardedParameters:
         block, is_kept = self._calls.pop() if self._calls else (None, False)
         if block is not None:
             block.__exit__(None, None, None)
-            for each in _list_results(outputs):
-                each.register_hook(self._gather_in_backward)
+        for each in _list_results(outputs) if self._goes_back() else ():
+            each.register_hook(self._gather_in_backward)
         if not is_kept:
             self.release()
         wanted = self.policy.output_dtype
         return outputs.to(wanted) if wanted is not None and isinstance(outputs, Tensor) else outputs
+
+    def _goes_back(self) -> bool:
+        """Return whether backward gathers: a replay has no hooks, and keeps the wholes until then."""
+        return not self.is_placed and recording() is None
 
     def _gather_in_backward(self, _: Tensor) -> None:
         queue_callback(self.release)
