@@ -182,9 +182,10 @@ class Checkpointed(torch.nn.Module):
             each.forward = partial(checkpoint, each.forward, use_reentrant=reentrant)
 
     def forward(self, x: Any) -> Any:
-        for each in (*self.blocks, self.blocks[0]):  # parameters that are used twice
-            x = checkpoint(each, x, use_reentrant=self.reentrant) if self.place == "outside" else each(x)
-        return x
+        call = partial(checkpoint, use_reentrant=self.reentrant) if self.place == "outside" else lambda each, x: each(x)
+        first, second = self.blocks
+        x = call(second, call(first, x))
+        return call(first, x) + call(first, x * 2) * call(second, x)  # parameters that are used several times
 
 
 @pytest.mark.parametrize(("is_nested", "reshards"), [(False, True), (False, False), (True, True), (True, False)])
@@ -209,8 +210,31 @@ def test_parts_of_sharded_modules_are_computed_again(
             (made(part) ** 2).sum().backward()
             for one, other in zip(made.parameters(), single.parameters(), strict=True):
                 np.testing.assert_allclose(full(one.grad).numpy() * 2, other.grad.numpy(), 1e-10, 1e-12)
-        assert [each.count for each in made.blocks] == [8, 4]
+        assert [each.count for each in made.blocks] == [12, 8]
         assert all(isinstance(each, DTensor) for each in made.parameters())
+
+    run_ranks((2,), run)
+
+
+def test_a_backward_that_fails_leaves_no_old_parameters() -> None:
+    class Failing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            raise ZeroDivisionError
+
+    def run(mesh: DeviceMesh) -> None:
+        made = fully_shard(torch.nn.Linear(4, 4), mesh=mesh)
+        with pytest.raises(ZeroDivisionError):
+            made(Failing.apply(torch.ones(2, 4, requires_grad=True) * 2)).sum().backward()
+        for each in made.parameters() if isinstance(made.weight, DTensor) else made._fsdp._sharded.values():
+            with torch.no_grad():
+                each.zero_()
+        assert made(torch.ones(2, 4)).eq(0).all()
+        assert isinstance(made.weight, DTensor)
 
     run_ranks((2,), run)
 

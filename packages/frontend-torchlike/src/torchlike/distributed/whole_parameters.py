@@ -11,6 +11,7 @@ Note [Unsharded parameters]
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from dispatch_aten.placements import Partial, Replicate, placement_of
@@ -74,8 +75,10 @@ class ShardedParameters:
         self._sharded: dict[tuple[Module, str], Tensor] = {}
         #: id of a whole, and of its parameter → both, and how the parameter lay before.
         self._wholes: dict[int, _WholeParameter] = {}
-        #: For each call of ``forward`` that has begun its block of hooks, and whether the wholes stay after it.
-        self._calls: list[tuple[saved_tensors_hooks | None, bool]] = []
+        #: For each call of ``forward`` that has begun what tells it apart, its block of hooks, and whether the wholes stay.
+        self._calls: list[tuple[object, saved_tensors_hooks | None, bool]] = []
+        #: The calls through which backward goes now.
+        self._open: set[object] = set()
         #: id of a parameter → this process's gradient of the whole, of backwards that averaged none.
         self._waiting: dict[int, Tensor] = {}
 
@@ -101,28 +104,30 @@ class ShardedParameters:
 
     def before(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Get ready for ``forward``; return its arguments where they are cast, or None."""
+        if self._open and not is_running():
+            self._leave(None)  # of a backward that has failed
         is_kept = bool(self._sharded) and (is_running() or bool(self._calls))
         self.gather()
-        block = None
+        block, call = None, object()
         if self._goes_back():
             if self.reshards:
                 block = self._make_hooks(innermost_hooks())
                 block.__enter__()
             inputs = [each for each in _list_results((args, kwargs)) if not is_kept]
             if inputs:
-                register_multi_grad_hook(inputs, lambda _: self.release())
-        self._calls.append((block, is_kept))
+                register_multi_grad_hook(inputs, lambda _: self._leave(call))
+        self._calls.append((call, block, is_kept))
         if self.policy.param_dtype is not None and self.policy.cast_forward_inputs:
             return tuple(map(self._cast, args)), {name: self._cast(each) for name, each in kwargs.items()}
         return None
 
     def after(self, outputs: Any) -> Any:
         """Give the parts back after it; return its results, cast where that is asked for."""
-        block, is_kept = self._calls.pop() if self._calls else (None, False)
+        call, block, is_kept = self._calls.pop() if self._calls else (None, None, False)
         if block is not None:
             block.__exit__(None, None, None)
         for each in _list_results(outputs) if self._goes_back() else ():
-            each.register_hook(self._gather_in_backward)
+            each.register_hook(lambda _: self._enter(call))
         if not is_kept:
             self.release()
         wanted = self.policy.output_dtype
@@ -132,10 +137,18 @@ class ShardedParameters:
         """Return whether backward gathers: a replay has no hooks, and keeps the wholes until then."""
         return not self.is_placed and recording() is None
 
-    def _gather_in_backward(self, _: Tensor) -> None:
-        queue_callback(self.release)
+    def _enter(self, call: object) -> None:
+        """Gather, as backward comes to the results of a call of ``forward``."""
+        self._open.add(call)
+        queue_callback(partial(self._leave, None))
         with enable_grad():  # a checkpoint goes back through them itself
             self.gather()
+
+    def _leave(self, call: object) -> None:
+        """Give the parts back, as backward has left the last such call, or is over: None."""
+        self._open = self._open - {call} if call is not None else set()
+        if not self._open:
+            self.release()
 
     def _make_hooks(self, outer: saved_tensors_hooks | None) -> saved_tensors_hooks:
         """Return hooks that keep no whole parameter, and leave other tensors to those around them."""
