@@ -42,6 +42,14 @@ class Backend(str):
     __slots__ = ()
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
     backend_list: ClassVar[list[str]] = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
+    #: What libraries read; `get_default_backend_for_device` asks the devices that are there.
+    default_device_backend_map: ClassVar[dict[str, str]] = {
+        "cpu": GLOO,
+        "cuda": NCCL,
+        "mps": GLOO,
+        "npu": "hccl",
+        "xpu": XCCL,
+    }
 
     def __new__(cls, name: str) -> Self:
         """Return the name in lower case; raises ``ValueError`` for anything but a text."""

@@ -164,6 +164,28 @@ class DistributedDataParallel(Module, Joinable):
         self.static_graph = True
         self._sums.allows_unused = True
 
+    # ---- What libraries ask for by torch's internal names.
+
+    @property
+    def reducer(self) -> Any:
+        """What averages the gradients; its ``prepare_for_backward(outputs)`` is for a ``forward`` without averaging."""
+        return self._sums
+
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        parameters = list(self.module.parameters())
+        return {
+            "backend_name": self.process_group.backend,
+            "module_name": type(self.module).__name__,
+            "broadcast_buffers": int(self.broadcast_buffers),
+            "bucket_cap_bytes": int(self.bucket_cap_mb * 2**20),
+            "find_unused_parameters": int(self.find_unused_parameters),
+            "gradient_as_bucket_view": int(self.gradient_as_bucket_view),
+            "num_parameter_tensors": len(parameters),
+            "total_parameter_size_bytes": sum(each.numel() * each.element_size() for each in parameters),
+            "rank": self.process_group.rank,
+            "world_size": self.process_group.size,
+        }
+
     # ---- Inputs that end earlier in some processes.
 
     def join(

@@ -153,6 +153,13 @@ class GradientSums:
         if self.syncs_buffers:
             self.broadcast_buffers(rank)
 
+    def prepare_for_backward(self, outputs: Any) -> None:
+        """Get ready to average in the next backward, after a ``forward`` that was not to be averaged."""
+        self._reset()
+
+    def _rebuild_buckets(self) -> None:
+        """Leave the buckets as they are; libraries call this."""
+
     def after(self, outputs: Any) -> Any:
         """Get ready for backward; return the outputs."""
         is_synced = is_grad_enabled() and self.syncs
