@@ -44,9 +44,9 @@ _HEAD: Final = """\
 **{count}** (torch {torch}, {day}).
 
 Each library is as it is on the index, and runs unchanged under `python -m torchlike run`. A job is a small program that
-trains a few steps or generates, with random weights from a seed and no download. It runs under torch and under
-torchlike. Its values (losses, weights, texts) match where none differs by more than {close} of torch's value, or by
-{close} where that is less than one.
+trains a few steps or generates, with random weights from a seed and no download; some run in two processes. It runs
+under torch and under torchlike. Its values (losses, weights, texts) match where none differs by more than {close} of
+torch's value, or by {close} where that is less than one.
 
 `nox -s libraries` installs the libraries in these versions, runs the jobs and writes this page; words after `--` choose
 jobs. The programs lie in `tools/library_jobs`.
@@ -153,6 +153,12 @@ def _needs() -> Iterator[str]:
     yield from (f"{name}=={version}" for name, version in table["needs"].items())
 
 
+def _launch(library: str, job: Job) -> list[str]:
+    """Return the words before a job's program that start it in two processes, if it is one for these."""
+    count = ["--nproc-per-node", "2"]
+    return ["-m", f"{library}.distributed.run", *count] if job.file.startswith("processes/") else []
+
+
 class _FailedError(Exception):
     """A program that ended with an error, or did not end in time."""
 
@@ -186,7 +192,7 @@ def _run(job: Job, *how: str) -> Any:
         if log:
             Path(log, f"{job.file.replace('/', '-')}.txt").write_text(done.stderr[-20_000:], encoding="utf-8")
         raise _FailedError(_name_error(done.stderr) or f"it ended with {done.returncode}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
 
 
 def _name_error(text: str) -> str:
@@ -199,15 +205,15 @@ def _name_error(text: str) -> str:
 
 def _torch_values(job: Job, folder: Path | None) -> Any:
     """Return the values under torch, from a folder where they are kept for this text of the job and this version."""
-    start = str(JOBS / "under_torch.py")
+    start = [*_launch("torch", job), str(JOBS / "under_torch.py")]
     if folder is None:
-        return _run(job, start)
+        return _run(job, *start)
     texts = [job.path.read_text(encoding="utf-8"), (JOBS / "job_values.py").read_text(encoding="utf-8"), job.version]
     name = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
     kept = folder / f"{job.file.replace('/', '-')}-{name}.json"
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(_run(job, start)), encoding="utf-8")
+        kept.write_text(json.dumps(_run(job, *start)), encoding="utf-8")
     return json.loads(kept.read_text(encoding="utf-8"))
 
 
@@ -222,7 +228,7 @@ def _try(job: Job, folder: Path | None) -> Result:
     except _FailedError as error:
         return Result(*facts, "fails under torch", missing=str(error))
     try:
-        ours = _run(job, "-m", "torchlike", "run")
+        ours = _run(job, *_launch("torchlike", job), "-m", "torchlike", "run")
     except _FailedError as error:
         return Result(*facts, "fails", missing=str(error))
     difference, place = compare(ours, theirs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +15,9 @@ __all__ = ["report", "train", "train_by_lightning", "weights"]
 
 
 def report(**values: Any) -> None:
-    """Print a job's values as the last line, tensors as lists of numbers."""
-    print(json.dumps(_plain(values)), flush=True)  # noqa: T201  # a job is a program
+    """Print a job's values as the last line, tensors as lists of numbers; of several processes the first one does."""
+    if os.environ.get("RANK", "0") == "0":
+        print(json.dumps(_plain(values)), flush=True)  # noqa: T201  # a job is a program
 
 
 def weights(module: torch.nn.Module) -> dict[str, float]:
