@@ -15,6 +15,7 @@ from test_placed_training import MLP, Block, train
 import torchlike as torch
 from torchlike.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from torchlike.distributed.tensor import DeviceMesh, DTensor, Replicate, Shard
+from torchlike.distributed.tensor.debug import CommDebugMode
 from torchlike.distributed.tensor.parallel import (
     ColwiseParallel,
     RowwiseParallel,
@@ -307,5 +308,30 @@ def test_other_methods_and_other_divisors() -> None:
         (2 * other(x).sum() + other.encode(x).sum()).backward()
         for one, two in zip(made.parameters(), other.parameters(), strict=True):
             np.testing.assert_allclose(full(one.grad).numpy(), two.grad.numpy(), 1e-10, 1e-12)
+
+    run_ranks((2,), run)
+
+
+def test_collectives_are_counted() -> None:
+    def run(mesh: DeviceMesh) -> None:
+        plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
+        made, ops = parallelize_module(MLP(), mesh, plan), torch.ops.dispatch
+        x = torch.randn(4, made.up.in_features, requires_grad=True)
+        with CommDebugMode() as outer:
+            with CommDebugMode() as inner:
+                loss = made(x).sum()
+            assert inner.get_comm_counts() == {ops.all_reduce: 1}
+            assert inner.get_total_counts() == 1
+            assert inner.get_comm_counts()[ops.all_gather] == 0
+            loss.backward()
+        assert outer.get_total_counts() == 2
+        shared = fully_shard(torch.nn.Linear(4, 4), mesh=mesh)
+        with inner:
+            shared(torch.ones(2, 4)).sum().backward()
+        counts = inner.get_comm_counts()
+        assert counts[ops.reduce_scatter] == 2
+        assert counts[ops.all_gather] == 4  # in forward, and again in backward
+        shared(torch.ones(2, 4))
+        assert inner.get_comm_counts() == counts
 
     run_ranks((2,), run)

@@ -122,7 +122,7 @@ def test_parameters_that_no_dimension_of_fits_are_whole(line):
     assert [each.placements for each in net.parameters()] == [(Shard(0),), (Shard(0),), (Shard(1),), (Replicate(),)]
     assert isinstance(net, FSDPModule)
     assert type(net).__name__ == "FSDPSequential"
-    with pytest.raises(ValueError, match="has taken this module already"):
+    with pytest.raises(ValueError, match="has taken this FSDPSequential already"):
         fully_shard(net, mesh=line)
 
 

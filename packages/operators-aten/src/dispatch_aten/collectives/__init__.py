@@ -9,6 +9,7 @@ Importing it defines the operators of the namespace ``dispatch``.
 
 from . import operators  # noqa: F401  # importing it defines the operators
 from .checks import REDUCTIONS
+from .counting import COUNTS
 from .deferral import Deferral, after, current_deferral
 from .errors import CollectiveError, RankLostError, StoreTimeoutError
 from .groups import ProcessGroup, barrier, connection_of, engine_of
@@ -16,6 +17,7 @@ from .local_stores import FileStore, HashStore, PrefixStore, Store
 from .store import KEY_VARIABLE, TCPStore, find_port
 
 __all__ = [
+    "COUNTS",
     "KEY_VARIABLE",
     "REDUCTIONS",
     "CollectiveError",

@@ -12,6 +12,7 @@ from dispatch_core.runtime import note_write, run_at_once
 
 from ..dtypes import ScalarType
 from ..errors import OperatorError
+from .counting import count
 from .deferral import after
 from .engine_results import check_list, check_made, check_written
 from .groups import ProcessGroup, connection_of
@@ -139,6 +140,7 @@ def apply_at_once(name: str, tensor: Any, function: Callable[[Any, Any], Any], i
     The call is not recorded, see Note [Collectives in pipelines] in `operators`. Where arrays cannot be written to, the
     function makes a new one, which the tensor gets.
     """
+    count(name)
     with run_at_once(f"dispatch::{name}"):
         array = materialize(tensor)
         target = None if into is None else materialize(into)

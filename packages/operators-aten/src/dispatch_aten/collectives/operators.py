@@ -32,6 +32,7 @@ from .checks import (
     gathered_shape,
     scattered_shape,
 )
+from .counting import count
 from .deferral import after
 from .engine_calls import (
     EngineCalls,
@@ -167,6 +168,7 @@ def _exchange(
         check_peer(group, rank)
     if not sends and not receives:
         return
+    count("exchange")
     with run_at_once("dispatch::exchange"):
         given = [materialize(each) for each in sends]
         taken = [materialize(each) for each in receives]
