@@ -14,7 +14,7 @@ from test_placed_training import MLP, Block, train
 
 import torchlike as torch
 from torchlike.distributed.fsdp import fully_shard, register_fsdp_forward_method
-from torchlike.distributed.tensor import DeviceMesh, DTensor, Replicate, Shard
+from torchlike.distributed.tensor import DeviceMesh, DTensor, Replicate, Shard, distribute_tensor
 from torchlike.distributed.tensor.debug import CommDebugMode
 from torchlike.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -333,5 +333,26 @@ def test_collectives_are_counted() -> None:
         assert counts[ops.all_gather] == 4  # in forward, and again in backward
         shared(torch.ones(2, 4))
         assert inner.get_comm_counts() == counts
+
+    run_ranks((2,), run)
+
+
+def test_tensors_in_parts_on_another_device() -> None:
+    def run(mesh: DeviceMesh) -> None:
+        x = distribute_tensor(torch.arange(8.0).reshape(4, 2), mesh, [Shard(0)])
+        hollow = x.to("meta")
+        for each in (
+            hollow,
+            torch.empty_like(x, device="meta"),
+            torch.zeros_like(hollow),
+            x.new_ones((4, 2), device="meta"),
+        ):
+            assert isinstance(each, DTensor) and each.is_meta and each.device.type == "meta"
+            assert each.to_local().shape == (2, 2) and each.shape == (4, 2)
+        assert (hollow + 1).is_meta and (hollow + 1).placements == (Shard(0),)
+        filled = torch.full_like(hollow, 2.0, device="cpu")
+        assert isinstance(filled, DTensor) and filled.to_local().tolist() == [[2.0, 2.0], [2.0, 2.0]]
+        assert torch.empty_like(hollow, device="cpu").copy_(x).sum().full_tensor().item() == 28
+        assert isinstance(x.to("cpu", torch.float64), DTensor)
 
     run_ranks((2,), run)

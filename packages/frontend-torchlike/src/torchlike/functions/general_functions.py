@@ -40,6 +40,9 @@ def _pack_sizes(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _make_empty_on(template: Tensor, device: dc.Device) -> Tensor:
     """Make a tensor of the same layout and dtype on another device, with uninitialized data."""
+    in_parts = getattr(template._dispatch_data, "make_empty", None)
+    if in_parts is not None:
+        return in_parts(device)
     if layout_of(template) is not strided:
         return wrap_result(dc.ops.aten.empty_like.default(template, device=device), False)
     made = dc.ops.aten.empty_strided.default(template.shape, template.stride(), dtype=template.dtype, device=device)

@@ -166,7 +166,18 @@ _LOSSES: Final = frozenset(
     "mse_loss mse_loss_backward smooth_l1_loss smooth_l1_loss_backward huber_loss binary_cross_entropy"
     " binary_cross_entropy_with_logits soft_margin_loss".split()
 )
+
+
+def _copy_to(operator: PartOperator, run: Any, values: Sequence[Any]) -> Any:
+    """Copy the parts, which may come to another device: the record is one of that."""
+    found = run(operator, values)
+    record = record_of(found)
+    assert record is not None  # the result lies as the tensor does
+    return found if dc.device(record.local) == found.device else wrap_part(record.local, record.spec)
+
+
 _BY_NAME: Final[dict[str, Callable[..., Any]]] = {
+    "_to_copy": _copy_to,
     **BATCH_NORMS,
     **CLASS_LOSSES,
     "nll_loss_forward": _nll_loss,
