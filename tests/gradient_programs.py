@@ -202,4 +202,67 @@ def messages(lib, rank):
     return found
 
 
-PROGRAMS = (hooks, views, sparse, leave_out_parts, join, early_end, copies, messages)
+def optimizers(lib, rank):
+    """Return parameters and states of optimizers whose states lie in parts, and of what goes on from these."""
+    found = []
+    kinds = ((lib.optim.Adam, {"lr": 0.05, "weight_decay": 0.1}), (lib.optim.SGD, {"lr": 0.1, "momentum": 0.9}))
+    make_parts = importlib.import_module(f"{lib.__name__}.distributed.optim").ZeroRedundancyOptimizer
+    for kind, options in kinds:
+        net = wrap(lib, make(lib))
+        optimizer = make_parts(net.module[0].parameters(), kind, **options)
+        optimizer.add_param_group({"params": net.module[2].parameters(), "lr": 0.02})
+        schedule = lib.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+
+        def learn(optimizer, steps, net=net):
+            for step in steps:
+                optimizer.zero_grad()
+                net(draw(lib, rank, step)).pow(2).sum().backward()
+                optimizer.step()
+
+        for step in range(4):
+            learn(optimizer, [step])
+            schedule.step()
+        found += values(net)
+        optimizer.consolidate_state_dict(to=1)
+        told = [None]
+        if rank == 1:
+            told = [optimizer.state_dict()]
+            found += [np.array(sorted(told[0]["state"])), np.array(len(optimizer.optim.state))]
+        lib.distributed.broadcast_object_list(told, 1)
+        other = make_parts(net.module[0].parameters(), kind, **options)
+        other.add_param_group({"params": net.module[2].parameters()})
+        other.load_state_dict(told[0])
+        learn(other, range(4, 6))
+        found += [*values(net), np.array([each["lr"] for each in other.param_groups])]
+        try:
+            optimizer.consolidate_state_dict()
+            if rank == 1:
+                optimizer.state_dict()
+        except RuntimeError as error:
+            found.append(np.frombuffer(str(error).encode(), np.uint8))
+    return found
+
+
+def products(lib, rank):
+    """Return gradients that are sent as products of thin matrices, until these are exact, and what was saved."""
+    module, found = _module(lib, "ddp_comm_hooks.powerSGD_hook"), []
+    for options in (
+        {},
+        {"matrix_approximation_rank": 3, "use_error_feedback": False},
+        {"warm_start": False, "batch_tensors_with_same_shape": True, "orthogonalization_epsilon": 1e-8},
+    ):
+        net = wrap(lib, fill(lib, lib.nn.Sequential(*(lib.nn.Linear(12, 12) for _ in range(3)))), bucket_cap_mb=25)
+        state = module.PowerSGDState(None, start_powerSGD_iter=2, min_compression_rate=1, random_seed=4, **options)
+        net.register_comm_hook(state, module.powerSGD_hook)
+        for step in range(6):
+            net.zero_grad()
+            x = np.random.default_rng(10 * step + rank).standard_normal((5, 12)).astype(np.float32)
+            net(lib.tensor(x)).tanh().sum().backward()
+            found += grads(net)
+        own = [each for each in grads(net) if each.ndim == 2]
+        ranks = [np.linalg.matrix_rank(each, tol=1e-3 * abs(each).max()) for each in own]
+        found += [np.array(ranks), np.array(state.compression_stats()), np.array(state.iter)]
+    return found
+
+
+PROGRAMS = (hooks, views, sparse, leave_out_parts, join, early_end, copies, messages, optimizers, products)

@@ -47,7 +47,6 @@ class Backend(str):
         "cpu": GLOO,
         "cuda": NCCL,
         "mps": GLOO,
-        "npu": "hccl",
         "xpu": XCCL,
     }
 
