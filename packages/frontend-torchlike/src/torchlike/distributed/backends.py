@@ -32,6 +32,13 @@ __all__ = [
 ]
 
 
+class _Defaults:
+    """An attribute of a class: the first backend of each device."""
+
+    def __get__(self, instance: object, owner: type) -> dict[str, str]:
+        return {device: names[0] for device, names in find_names().items() if names}
+
+
 class Backend(str):
     """The name of a backend, in lower case.
 
@@ -42,13 +49,8 @@ class Backend(str):
     __slots__ = ()
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
     backend_list: ClassVar[list[str]] = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
-    #: What libraries read; `get_default_backend_for_device` asks the devices that are there.
-    default_device_backend_map: ClassVar[dict[str, str]] = {
-        "cpu": GLOO,
-        "cuda": NCCL,
-        "mps": GLOO,
-        "xpu": XCCL,
-    }
+    #: The types of devices that are there → the backend that each goes by; libraries read it.
+    default_device_backend_map: ClassVar[Any] = _Defaults()
 
     def __new__(cls, name: str) -> Self:
         """Return the name in lower case; raises ``ValueError`` for anything but a text."""

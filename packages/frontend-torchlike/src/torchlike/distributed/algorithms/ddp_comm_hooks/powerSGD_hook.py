@@ -18,8 +18,8 @@ import dispatch_core as dc
 
 from ....creation.factories import FACTORIES
 from ....history.grad_mode import no_grad
+from ....names.lazy_names import call_late
 from ....random import fork_rng, manual_seed
-from ....surface.futures import Future
 from ... import GradBucket, all_reduce, get_world_size
 from ...process_groups import default_group
 from .default_hooks import allreduce_hook
@@ -27,6 +27,7 @@ from .default_hooks import allreduce_hook
 __all__ = ["PowerSGDState", "powerSGD_hook"]
 
 _aten = dc.ops.aten
+_make_future = call_late("torchlike.surface.futures", "Future")
 
 
 class PowerSGDState:
@@ -89,7 +90,7 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Any:
     if state.iter < state.start_powerSGD_iter:
         state.maybe_increase_iter(bucket)
         return allreduce_hook(state.process_group, bucket)
-    done: Any = Future()
+    done = _make_future()
     with no_grad():
         _average(state, bucket)
     done.set_result(bucket.buffer())
